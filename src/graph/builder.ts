@@ -1,4 +1,4 @@
-import SchemaBuilder, { type ObjectRef } from '@pothos/core';
+import SchemaBuilder from '@pothos/core';
 import ErrorsPlugin from '@pothos/plugin-errors';
 import RelayPlugin from '@pothos/plugin-relay';
 import { type AtOnce, andThen } from '../scheduling/at-once.ts';
@@ -111,27 +111,6 @@ export function connectionOf(
     { name: `${name}Connection`, description: `A page of the list of ${rows}.` },
     { name: `${name}Edge`, description: `An edge in the list of ${rows}: an item and its cursor.` },
   ];
-}
-
-/** Adds a list of the link API to the queries, as a connection of `rows`, which are named in the plural. */
-export function listField<Shape, R extends Row & Shape>(
-  name: string,
-  type: ObjectRef<typeof builder.$inferSchemaTypes, Shape>,
-  list: List<R>,
-  { description, rows }: Readonly<Record<'description' | 'rows', string>>,
-): void {
-  builder.queryField(name, (t) =>
-    t.connection(
-      {
-        type,
-        nullable: true,
-        semanticNonNull: true,
-        description,
-        resolve: (_root, window, { links }) => links.connection(list, window),
-      },
-      ...connectionOf(type.name, rows),
-    ),
-  );
 }
 
 /** Options of the `databaseId` field that every row with an upstream's integer id has. */

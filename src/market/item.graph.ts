@@ -1,7 +1,9 @@
-import { builder, connectionOf, databaseId } from '../graph/builder.ts';
+import { builder, databaseId } from '../graph/builder.ts';
 import { parseId } from '../graph/ids/global-id.ts';
+import { amountFilter, choiceFilter, textFilter, timeFilter } from '../graph/lists/filters.ts';
+import { listField } from '../graph/lists/list-field.ts';
+import { byId, byText, byTime } from '../graph/lists/orders.ts';
 import { type Item, type ItemMedia, type ItemMediaKind, type ItemPrice, items } from './item.ts';
-import { matchItem } from './item-filter.ts';
 
 const ItemMediaKindRef = builder.enumType('ItemMediaKind', {
   description: 'The kind of media of an item’s preview.',
@@ -110,30 +112,55 @@ builder.node(ItemRef, {
   }),
 });
 
-builder.queryFields((t) => ({
-  items: t.connection(
-    {
-      type: ItemRef,
-      nullable: true,
-      semanticNonNull: true,
-      description:
-        'The seller’s items. The marketplace returns all items in one response, so all pages, searches and filters share it. Costs 1 upstream request if not cached.',
-      args: {
-        search: t.arg.string({
-          description:
-            'Only items that contain all these words in name, description, category or tags. Not case-sensitive.',
-        }),
-        category: t.arg.string({
-          description: 'Only items of this category or subcategory. Not case-sensitive.',
-        }),
-        tag: t.arg.string({ description: 'Only items with this tag. Not case-sensitive.' }),
-      },
-      resolve: (_root, { search, category, tag, ...window }, { market }) =>
-        market.connection(items, window, matchItem({ search, category, tag })),
-    },
-    ...connectionOf('Item', 'items'),
-  ),
-  item: t.field({
+function regularPrice({ price }: Item): number | null {
+  return price?.regular ?? null;
+}
+
+listField('items', ItemRef, items, {
+  rows: 'items',
+  upstream: 'market',
+  paged: false,
+  description:
+    'The seller’s items. The marketplace returns all items in one response, so all pages, searches and filters share it. Costs 1 upstream request if not cached.',
+  search: {
+    in: 'name, description, category or tags',
+    texts: ({ name, description, category, subCategory, tags }) =>
+      [name, description, category, subCategory, ...tags],
+  },
+  order: {
+    NAME: byText('name', 'Name of the item.'),
+    PRICE: { description: 'Price of a regular license.', value: regularPrice },
+    CATEGORY: byText('category', 'Category on the marketplace.'),
+    PUBLISHED_AT: byTime('publishedAt', 'Publication time.'),
+    ID: byId,
+  },
+  filters: [
+    textFilter(
+      'category',
+      ({ category, subCategory }) => [category, subCategory],
+      'Only items of this category or subcategory. Not case-sensitive.',
+    ),
+    textFilter('tag', ({ tags }) => tags, 'Only items with this tag. Not case-sensitive.'),
+    choiceFilter(
+      'kind',
+      ItemMediaKindRef,
+      ({ media }) => media?.kind,
+      'Only items whose media is of this kind.',
+    ),
+    amountFilter(['minPrice', 'maxPrice'], regularPrice, [
+      'Only items whose regular license costs at least this, in the currency of the item.',
+      'Only items whose regular license costs at most this, in the currency of the item.',
+    ]),
+    timeFilter(
+      'publishedAt',
+      ({ publishedAt }) => publishedAt,
+      'Only items published in this range of time.',
+    ),
+  ],
+});
+
+builder.queryField('item', (t) =>
+  t.field({
     type: ItemRef,
     description:
       'An item; null if it does not exist. Costs no upstream request while the list is cached, otherwise 1.',
@@ -142,4 +169,4 @@ builder.queryFields((t) => ({
     },
     resolve: (_root, { id }, { market }) => market.find(items, parseId('Item', id)),
   }),
-}));
+);

@@ -71,6 +71,20 @@ export class LoopTurns {
     }
   }
 
+  /**
+   * Cuts the work of an owner into pieces: the returned function is called every so often by that work. It returns
+   * a promise to wait for once the work has lasted for a turn, otherwise null.
+   */
+  pauses(owner: string): () => Promise<void> | null {
+    let since = this.#clock.now();
+    return () => {
+      if (this.#clock.now() - since < TURN_MS) return null;
+      return this.turn(owner).then(() => {
+        since = this.#clock.now();
+      });
+    };
+  }
+
   /** Called for each accepted connection. */
   accepted(): void {
     const connection = {};

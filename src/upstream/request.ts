@@ -95,8 +95,11 @@ export interface PageTraits<T> {
   adopt(value: T, askedAt: number): T;
   /** Called with the request time of a response of this process, if others may be adopted beside it. */
   stamped(value: T, askedAt: number): void;
-  /** Rows that come with it, if it is a further page of a window whose pages are all known. */
-  readonly further: number | undefined;
+  /**
+   * Rows that come with it, if it is a further page of a window whose pages are all known; `whole` if all pages of
+   * the list are needed, however few items are requested.
+   */
+  readonly further: number | 'whole' | undefined;
   /** Whether the response determines which further reads there are. */
   readonly uncertain: boolean;
   /** Whether a cached response is known to be outdated, and is used only if no other response arrives. */

@@ -9,8 +9,8 @@ export interface PendingRead {
   readonly batch: string;
   /** Equal reads are one request. */
   readonly key: string;
-  /** Number of its rows, if it is a further page of a window. */
-  readonly rows?: number | undefined;
+  /** See `PageTraits.further`. */
+  readonly rows?: number | 'whole' | undefined;
   /** Whether an older response is acceptable. */
   readonly hasFallback: boolean;
   /** Maximum number of requests of the operation to this upstream. */
@@ -125,7 +125,7 @@ interface Shortage {
 }
 
 /** The errors of one batch: the first has all details, the others none. */
-function refusals(shortage: Shortage, rows: number | undefined): () => GatewayError {
+function refusals(shortage: Shortage, rows: PendingRead['rows']): () => GatewayError {
   const { upstream } = shortage;
   let detailed: GatewayError | null = null;
   let brief: GatewayError | null = null;
@@ -139,7 +139,7 @@ function refusals(shortage: Shortage, rows: number | undefined): () => GatewayEr
   };
 }
 
-function tooExpensive(shortage: Shortage, rows?: number): GatewayError {
+function tooExpensive(shortage: Shortage, rows?: PendingRead['rows']): GatewayError {
   const { left, limit, needed, upstream } = shortage;
   const requests = needed === 1 ? '1 upstream request' : `${needed} upstream requests`;
   return new GatewayError(
@@ -149,7 +149,10 @@ function tooExpensive(shortage: Shortage, rows?: number): GatewayError {
   );
 }
 
-function advice({ left, limit, needed }: Shortage, rows: number | undefined): string {
+function advice({ left, limit, needed }: Shortage, rows: PendingRead['rows']): string {
+  if (rows === 'whole') {
+    return 'A search, a filter or an order reads all pages of a list. Request the list in its own order, page by page: pages that are cached cost nothing.';
+  }
   if (rows !== undefined && needed - left > 0) {
     return `Request ${(needed - left) * rows} fewer items.`;
   }

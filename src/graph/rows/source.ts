@@ -7,8 +7,11 @@ import type { KeyState } from '../../upstream/budget/budgets.ts';
 import type { CountPoint, SeriesOf, StepSpan } from '../../upstream/count-history.ts';
 import { cachedRow, findById } from '../../upstream/lists/find-by-id.ts';
 import type { Lists } from '../../upstream/lists/pages.ts';
-import type { ListSource, Window, WindowRow } from '../../upstream/lists/walk.ts';
-import { DEFAULT_WINDOW, readWindow, type WindowArguments } from '../../upstream/lists/window.ts';
+import { foreseenPages } from '../../upstream/lists/foreseen.ts';
+import type { ListSource } from '../../upstream/lists/read-pages.ts';
+import type { ListView } from '../../upstream/lists/views/view.ts';
+import type { Window, WindowRow } from '../../upstream/lists/walk.ts';
+import { readAll, readWindow, type WindowArguments } from '../../upstream/lists/window.ts';
 import type { Access, PlannedMode } from '../../upstream/operation.ts';
 import type { Reader } from '../../upstream/reader.ts';
 import type { Call, List, Read, Row, Write } from '../../upstream/request.ts';
@@ -111,26 +114,34 @@ export class Source {
     return this.#reader.readSecret(call, this.#access);
   }
 
-  /** A window of a list as a connection; `null` when the list's parent is absent. See `readWindow`. */
+  /** A window of a list, or of a view of it, as a connection; `null` when its parent is absent. See `readWindow`. */
   connection<R extends Row>(
     list: List<R>,
     window: WindowArguments,
-    filter?: (row: R) => boolean,
+    view?: ListView<R> | null,
   ): AtOnce<Connection<R> | null> {
-    const lists = this.#required;
-    const access = this.#accessOf(() => ({ suffices: this.#firstPageSuffices(list, window) }));
-    const cut = () => this.#cut({ lists, list, access }, window, filter);
-    const { admittance } = access;
+    const source = this.#sourceOf(list, (unplanned) => foreseenPages(unplanned, window, view));
+    const cut = () => this.#cut(source, window, view);
+    const { admittance } = source.access;
     return admittance ? admittance.admit().then(cut) : cut();
+  }
+
+  /** A list as it is read here; `foresees` is used by dry runs. */
+  #sourceOf<R extends Row>(
+    list: List<R>,
+    foresees: (source: ListSource<R>) => (read: Read<unknown>) => boolean,
+  ): ListSource<R> {
+    const source = { lists: this.#required, list, access: this.#access };
+    return { ...source, access: this.#accessOf(() => ({ suffices: foresees(source) })) };
   }
 
   #cut<R extends Row>(
     source: ListSource<R>,
     window: WindowArguments,
-    filter?: (row: R) => boolean,
+    view?: ListView<R> | null,
   ): AtOnce<Connection<R> | null> {
     const connect = (read: Window<R> | null) => read && new Connection(read);
-    const read = readWindow(source, window, filter);
+    const read = readWindow(source, window, view);
     if (!(read instanceof Promise)) return andThen(this.#turnFor(read), connect);
     const { resource } = source.list;
     return this.#batching.underWay.track(resource, async () =>
@@ -151,14 +162,11 @@ export class Source {
     return batching.turn ? batching.turn.then(() => window) : window;
   }
 
-  /** All rows of a list that is returned whole. 0 or 1 upstream request. */
-  all<R extends Row>(list: List<R>): AtOnce<readonly R[]> {
-    const access = this.#accessOf(() => ({ suffices: () => true }));
-    const { admittance } = access;
-    const read = () =>
-      andThen(this.#required.page(list, 1, access), (page) =>
-        page?.placeholder ? [page.placeholder(1)] : (page?.rows ?? []),
-      );
+  /** All rows of a list that is returned whole, or of a view of it. 0 or 1 upstream request. */
+  all<R extends Row>(list: List<R>, view?: ListView<R> | null): AtOnce<readonly R[]> {
+    const source = this.#sourceOf(list, () => () => true);
+    const { admittance } = source.access;
+    const read = () => readAll(source, view);
     return admittance ? admittance.admit().then(read) : read();
   }
 
@@ -245,20 +253,6 @@ export class Source {
    */
   async admitted(): Promise<void> {
     await this.#access.admittance?.admit();
-  }
-
-  /** Whether a window is cut from a list's first page alone, whatever it contains. */
-  #firstPageSuffices(
-    list: List<Row>,
-    { first, after, last, before }: WindowArguments,
-  ): (read: Read<unknown>) => boolean {
-    if (!list.paged) return () => true;
-    const fromStart = last == null && after == null && before == null;
-    const count = first ?? DEFAULT_WINDOW;
-    return ({ query }) =>
-      fromStart &&
-      query?.['page'] === '1' &&
-      this.#required.fitsFirstPage(list, count, this.#access);
   }
 
   get #reader(): Reader {

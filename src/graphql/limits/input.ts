@@ -30,10 +30,9 @@ const SHORT_TEXT = 256;
 
 /** Places with a higher or lower limit than usual, by the schema's coordinates. */
 export const textLimits: Readonly<Record<string, number>> = {
-  'Query.items(search:)': SHORT_TEXT,
   'Query.items(category:)': SHORT_TEXT,
   'Query.items(tag:)': SHORT_TEXT,
-  'Query.files(search:)': SHORT_TEXT,
+  'Query.overlays(type:)': SHORT_TEXT,
   'Query.purchase(code:)': SHORT_TEXT,
   'Query.users(email:)': SHORT_TEXT,
   'CreateChannelInput.description': LONGEST_TEXT,
@@ -41,12 +40,16 @@ export const textLimits: Readonly<Record<string, number>> = {
   'QrDataInput.value': LONGEST_TEXT,
 };
 
+/** The same by the name of an argument, of any field. */
+const byName: Readonly<Record<string, number>> = { search: SHORT_TEXT };
+
 /** The same by the scalar that a text is given for. */
 const byScalar: Readonly<Record<string, number>> = { ID: SHORT_TEXT, JSONObject: LONGEST_TEXT };
 
 /** Characters that a text may have which is given for this argument or member, of this type. */
 function mostCharacters(coordinate: string, type: Type): number {
-  return textLimits[coordinate] ?? byScalar[type?.name ?? ''] ?? USUAL_TEXT;
+  const [, name = ''] = /\((\w+):\)$/.exec(coordinate) ?? [];
+  return textLimits[coordinate] ?? byName[name] ?? byScalar[type?.name ?? ''] ?? USUAL_TEXT;
 }
 
 /** What is known of a document's input before any variables are. */

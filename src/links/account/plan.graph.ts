@@ -1,4 +1,7 @@
 import { builder, databaseId } from '../../graph/builder.ts';
+import { flagFilter } from '../../graph/lists/filters.ts';
+import { listTable } from '../../graph/lists/list-table.ts';
+import { byId, byText } from '../../graph/lists/orders.ts';
 import {
   type Plan,
   type PlanFeature,
@@ -120,6 +123,28 @@ builder.node(PlanRef, {
   }),
 });
 
+const planTable = listTable<Plan>('Plan', {
+  rows: 'plans',
+  paged: false,
+  search: { in: 'the name', texts: ({ name }) => [name] },
+  order: {
+    NAME: byText('name', 'Name of the plan.'),
+    MONTHLY_PRICE: {
+      description: 'Price of a month.',
+      value: ({ prices }) => prices?.monthly ?? null,
+    },
+    YEARLY_PRICE: { description: 'Price of a year.', value: ({ prices }) => prices?.yearly ?? null },
+    LIFETIME_PRICE: {
+      description: 'Price without a term.',
+      value: ({ prices }) => prices?.lifetime ?? null,
+    },
+    ID: byId,
+  },
+  filters: [
+    flagFilter('free', ({ free }) => free, 'Only plans that are free (true), or are not (false).'),
+  ],
+});
+
 builder.queryField('plans', (t) =>
   t.field({
     type: [PlanRef],
@@ -127,6 +152,7 @@ builder.queryField('plans', (t) =>
     semanticNonNull: true,
     description:
       'All plans. The API key must belong to an administrator. Costs 1 upstream request if not cached.',
-    resolve: (_root, _args, { links }) => links.all(plans),
+    args: planTable.args(t.arg),
+    resolve: (_root, args, { links }) => links.all(plans, planTable.view(args)),
   }),
 );

@@ -2,6 +2,9 @@ import { GatewayError } from '../../errors.ts';
 import { builder, databaseId, lazily } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
 import { parseId } from '../../graph/ids/global-id.ts';
+import { timeFilter } from '../../graph/lists/filters.ts';
+import { listTable } from '../../graph/lists/list-table.ts';
+import { byId, byText, byTime } from '../../graph/lists/orders.ts';
 import { deletion, resultOf } from '../../graph/result.ts';
 import { andThen } from '../../scheduling/at-once.ts';
 import type { Known } from '../../upstream/request.ts';
@@ -86,6 +89,31 @@ builder.node(UserRef, {
   }),
 });
 
+const userTable = listTable<User>('User', {
+  rows: 'users',
+  paged: false,
+  search: { in: 'email address or user name', texts: ({ email, username }) => [email, username] },
+  order: {
+    EMAIL: byText('email', 'Email address.'),
+    USERNAME: byText('username', 'Name for login.'),
+    REGISTERED_AT: byTime('registered', 'Registration time.'),
+    EXPIRES_AT: byTime('expires', 'Time at which the plan expires.'),
+    ID: byId,
+  },
+  filters: [
+    timeFilter(
+      'registeredAt',
+      ({ registered }) => registered,
+      'Only users who registered in this range of time.',
+    ),
+    timeFilter(
+      'expiresAt',
+      ({ expires }) => expires,
+      'Only users whose plan expires in this range of time.',
+    ),
+  ],
+});
+
 builder.queryFields((t) => ({
   users: t.field({
     type: [UserRef],
@@ -98,8 +126,10 @@ builder.queryFields((t) => ({
       email: t.arg.string({
         description: 'Only users with this email address, as the API compares it.',
       }),
+      ...userTable.args(t.arg),
     },
-    resolve: (_root, { filter, email }, { links }) => links.all(users(filter, email)),
+    resolve: (_root, args, { links }) =>
+      links.all(users(args.filter, args.email), userTable.view(args)),
   }),
   user: t.field({
     type: UserRef,

@@ -1,5 +1,7 @@
-import { builder, databaseId, lazily, listField } from '../../graph/builder.ts';
+import { builder, databaseId, lazily } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
+import { listField } from '../../graph/lists/list-field.ts';
+import { byId, byText } from '../../graph/lists/orders.ts';
 import { deletion, resultOf } from '../../graph/result.ts';
 import type { Known } from '../../upstream/request.ts';
 import {
@@ -38,6 +40,14 @@ builder.node(BrandedDomainRef, {
 listField('domains', BrandedDomainRef, domains, {
   rows: 'branded domains',
   description: 'The account’s branded domains. Costs 1 upstream request per page if not cached.',
+  search: {
+    in: 'domain or redirects',
+    texts: ({ domain, redirectRoot, redirect404 }) => [domain, redirectRoot, redirect404],
+  },
+  order: {
+    DOMAIN: byText('domain', 'The domain as a URL with its scheme.'),
+    ID: byId,
+  },
 });
 
 const whichDomain = 'The domain’s `id` or `databaseId`.';

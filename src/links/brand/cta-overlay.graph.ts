@@ -1,4 +1,7 @@
-import { builder, databaseId, listField } from '../../graph/builder.ts';
+import { builder, databaseId } from '../../graph/builder.ts';
+import { textFilter, timeFilter } from '../../graph/lists/filters.ts';
+import { listField } from '../../graph/lists/list-field.ts';
+import { byId, byText, byTime } from '../../graph/lists/orders.ts';
 import { type CtaOverlay, overlays } from './cta-overlay.ts';
 
 const CtaOverlayRef = builder.objectRef<CtaOverlay>('CtaOverlay');
@@ -27,4 +30,19 @@ listField('overlays', CtaOverlayRef, overlays, {
   rows: 'overlays',
   description:
     'The account’s call-to-action overlays. Costs 1 upstream request per page if not cached.',
+  search: { in: 'name or type', texts: ({ name, type }) => [name, type] },
+  order: {
+    NAME: byText('name', 'Name of the overlay.'),
+    TYPE: byText('type', 'Type of the overlay as the API names it.'),
+    CREATED_AT: byTime('date', 'Creation time.'),
+    ID: byId,
+  },
+  filters: [
+    textFilter(
+      'type',
+      ({ type }) => [type],
+      'Only overlays of this type, as the API names it. Not case-sensitive.',
+    ),
+    timeFilter('createdAt', ({ date }) => date, 'Only overlays created in this range of time.'),
+  ],
 });

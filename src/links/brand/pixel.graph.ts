@@ -1,5 +1,8 @@
-import { builder, databaseId, lazily, listField } from '../../graph/builder.ts';
+import { builder, databaseId, lazily } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
+import { choiceFilter, timeFilter } from '../../graph/lists/filters.ts';
+import { listField } from '../../graph/lists/list-field.ts';
+import { byId, byText, byTime } from '../../graph/lists/orders.ts';
 import { deletion, resultOf } from '../../graph/result.ts';
 import type { Known } from '../../upstream/request.ts';
 import {
@@ -67,6 +70,17 @@ builder.node(PixelRef, {
 listField('pixels', PixelRef, pixels, {
   rows: 'pixels',
   description: 'The account’s tracking pixels. Costs 1 upstream request per page if not cached.',
+  search: { in: 'name or tag', texts: ({ name, tag }) => [name, tag] },
+  order: {
+    NAME: byText('name', 'Name of the pixel.'),
+    TYPE: byText('typeName', 'Name of the provider as the API spells it.'),
+    CREATED_AT: byTime('date', 'Creation time.'),
+    ID: byId,
+  },
+  filters: [
+    choiceFilter('type', PixelTypeRef, ({ type }) => type, 'Only pixels of this provider.'),
+    timeFilter('createdAt', ({ date }) => date, 'Only pixels created in this range of time.'),
+  ],
 });
 
 const whichPixel = 'The pixel’s `id` or `databaseId`.';

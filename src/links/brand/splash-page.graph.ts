@@ -1,4 +1,7 @@
-import { builder, databaseId, listField } from '../../graph/builder.ts';
+import { builder, databaseId } from '../../graph/builder.ts';
+import { timeFilter } from '../../graph/lists/filters.ts';
+import { listField } from '../../graph/lists/list-field.ts';
+import { byId, byText, byTime } from '../../graph/lists/orders.ts';
 import { type SplashPage, splashPages } from './splash-page.ts';
 
 const SplashPageRef = builder.objectRef<SplashPage>('SplashPage');
@@ -23,4 +26,13 @@ listField('splashPages', SplashPageRef, splashPages, {
   rows: 'splash pages',
   description:
     'The account’s custom splash pages. Costs 1 upstream request per page if not cached.',
+  search: { in: 'the name', texts: ({ name }) => [name] },
+  order: {
+    NAME: byText('name', 'Name of the splash page.'),
+    CREATED_AT: byTime('date', 'Creation time.'),
+    ID: byId,
+  },
+  filters: [
+    timeFilter('createdAt', ({ date }) => date, 'Only splash pages created in this range of time.'),
+  ],
 });

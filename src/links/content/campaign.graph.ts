@@ -1,6 +1,9 @@
-import { builder, databaseId, lazily, listField } from '../../graph/builder.ts';
+import { builder, databaseId, lazily } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
 import { parseId } from '../../graph/ids/global-id.ts';
+import { flagFilter } from '../../graph/lists/filters.ts';
+import { listField } from '../../graph/lists/list-field.ts';
+import { byId, byNumber, byText } from '../../graph/lists/orders.ts';
 import { deletion, resultOf } from '../../graph/result.ts';
 import type { Known } from '../../upstream/request.ts';
 import {
@@ -43,6 +46,24 @@ builder.node(CampaignRef, {
 listField('campaigns', CampaignRef, campaigns, {
   rows: 'campaigns',
   description: 'The account’s campaigns. Costs 1 upstream request per page if not cached.',
+  search: { in: 'name or rotator URL', texts: ({ name, rotatorUrl }) => [name, rotatorUrl] },
+  order: {
+    NAME: byText('name', 'Name of the campaign.'),
+    PUBLIC: byNumber('public', 'Whether its list of links is public: false before true.'),
+    ID: byId,
+  },
+  filters: [
+    flagFilter(
+      'public',
+      (row) => row.public,
+      'Only campaigns whose list of links is public (true), or is not (false).',
+    ),
+    flagFilter(
+      'hasRotator',
+      ({ rotatorUrl }) => rotatorUrl !== null,
+      'Only campaigns with a rotator URL (true), or without one (false).',
+    ),
+  ],
 });
 
 builder.queryField('campaign', (t) =>

@@ -1,8 +1,12 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { builder, connectionOf, databaseId, lazily, listField } from '../../graph/builder.ts';
+import { builder, connectionOf, databaseId, lazily } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
 import type { GraphContext } from '../../graph/context.ts';
 import { parseId } from '../../graph/ids/global-id.ts';
+import { choiceFilter, dayFilter, flagFilter } from '../../graph/lists/filters.ts';
+import { connectionArgs, listField } from '../../graph/lists/list-field.ts';
+import { listTable } from '../../graph/lists/list-table.ts';
+import { byId, byNumber, byText, byTime } from '../../graph/lists/orders.ts';
 import { deletion, resultOf } from '../../graph/result.ts';
 import { selectedFields } from '../../graph/rows/selection.ts';
 import { type AtOnce, andThen } from '../../scheduling/at-once.ts';
@@ -10,6 +14,7 @@ import type { Known } from '../../upstream/request.ts';
 import {
   assignItemToChannel,
   type Channel,
+  type ChannelItem,
   channelItems,
   channels,
   createChannel,
@@ -39,6 +44,20 @@ function findChannel(
 
 const ChannelRef = builder.objectRef<Known<Channel>>('Channel');
 
+const itemTable = listTable<ChannelItem>('ChannelItem', {
+  rows: 'channel items',
+  search: { in: 'title or link', texts: ({ title, link }) => [title, link] },
+  order: {
+    TITLE: byText('title', 'Title of the item.'),
+    TYPE: byText('type', 'Kind of the item: bio pages, then links, then QR codes.'),
+    CREATED_AT: byTime('date', 'Creation date.'),
+  },
+  filters: [
+    choiceFilter('type', ChannelItemTypeRef, ({ type }) => type, 'Only items of this kind.'),
+    dayFilter('createdAt', ({ date }) => date, 'Only items created in this range of dates.'),
+  ],
+});
+
 builder.node(ChannelRef, {
   description: 'A group of links, bio pages and QR codes.',
   id: { resolve: (row) => row.id, parse: Number },
@@ -67,7 +86,9 @@ builder.node(ChannelRef, {
         nullable: true,
         description:
           'The items of the channel; null if the channel was deleted. Costs 1 upstream request per channel and page if not cached.',
-        resolve: (channel, window, { links }) => links.connection(channelItems(channel.id), window),
+        args: connectionArgs(t.arg, itemTable),
+        resolve: (channel, args, { links }) =>
+          links.connection(channelItems(channel.id), args, itemTable.view(args)),
       },
       ...connectionOf('ChannelItem', 'channel items'),
     ),
@@ -78,6 +99,19 @@ listField('channels', ChannelRef, channels, {
   rows: 'channels',
   description:
     'The account’s channels. Costs 1 upstream request per page if not cached. The items of a channel cost upstream requests only if they are selected.',
+  search: { in: 'name or description', texts: ({ name, description }) => [name, description] },
+  order: {
+    NAME: byText('name', 'Name of the channel.'),
+    STARRED: byNumber('starred', 'Whether the channel is a favorite: false before true.'),
+    ID: byId,
+  },
+  filters: [
+    flagFilter(
+      'starred',
+      ({ starred }) => starred,
+      'Only channels that are favorites (true), or are not (false).',
+    ),
+  ],
 });
 
 builder.queryField('channel', (t) =>

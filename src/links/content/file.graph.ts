@@ -1,6 +1,9 @@
 import type { InputFault } from '../../errors.ts';
-import { builder, connectionOf, databaseId, lazily } from '../../graph/builder.ts';
+import { builder, databaseId, lazily } from '../../graph/builder.ts';
 import { fault, InputChecks } from '../../graph/checks.ts';
+import { timeFilter } from '../../graph/lists/filters.ts';
+import { listField } from '../../graph/lists/list-field.ts';
+import { byId, byNumber, byText, byTime } from '../../graph/lists/orders.ts';
 import { resultOf } from '../../graph/result.ts';
 import { parseDay } from '../../upstream/decode/timestamp.ts';
 import type { ByteStream, Known } from '../../upstream/request.ts';
@@ -38,25 +41,26 @@ builder.node(FileRef, {
   }),
 });
 
-builder.queryField('files', (t) =>
-  t.connection(
-    {
-      type: FileRef,
-      nullable: true,
-      semanticNonNull: true,
+listField<Known<File>, File>('files', FileRef, ({ search }) => files(search as string | null | undefined), {
+  rows: 'files',
+  description:
+    'The account’s uploaded files. Costs 1 upstream request per page if not cached. Each value of `search` is cached as a separate list.',
+  args: (arg) => ({
+    search: arg.string({
       description:
-        'The account’s uploaded files. Costs 1 upstream request per page if not cached. Each value of `search` is cached as a separate list.',
-      args: {
-        search: t.arg.string({
-          description:
-            'Only files whose name matches this text, by the rules of the API. A blank text matches all files.',
-        }),
-      },
-      resolve: (_root, { search, ...window }, { links }) => links.connection(files(search), window),
-    },
-    ...connectionOf('File', 'files'),
-  ),
-);
+        'Only files whose name matches this text, by the rules of the API. A blank text matches all files.',
+    }),
+  }),
+  order: {
+    NAME: byText('name', 'Name of the file.'),
+    DOWNLOADS: byNumber('downloads', 'How often it was downloaded.'),
+    CREATED_AT: byTime('date', 'Upload time.'),
+    ID: byId,
+  },
+  filters: [
+    timeFilter('createdAt', ({ date }) => date, 'Only files uploaded in this range of time.'),
+  ],
+});
 
 const UploadFileInput = builder.inputType('UploadFileInput', {
   description: 'A small file to upload. The API sets default values for omitted members.',

@@ -1,8 +1,11 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { builder, databaseId, lazily, listField } from '../../graph/builder.ts';
+import { builder, databaseId, lazily } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
 import type { GraphContext } from '../../graph/context.ts';
 import { parseId } from '../../graph/ids/global-id.ts';
+import { timeFilter } from '../../graph/lists/filters.ts';
+import { listField } from '../../graph/lists/list-field.ts';
+import { byId, byNumber, byText, byTime } from '../../graph/lists/orders.ts';
 import { deletion, resultOf } from '../../graph/result.ts';
 import { selectedFields } from '../../graph/rows/selection.ts';
 import type { Resource } from '../../resources.ts';
@@ -117,6 +120,16 @@ builder.node(QrCodeRef, {
 listField('qrCodes', QrCodeRef, qrCodes, {
   rows: 'QR codes',
   description: 'The account’s QR codes. Costs 1 upstream request per page if not cached.',
+  search: { in: 'name or link', texts: ({ name, link }) => [name, link] },
+  order: {
+    NAME: byText('name', 'Name of the QR code.'),
+    SCANS: byNumber('scans', 'How often it was scanned.'),
+    CREATED_AT: byTime('date', 'Creation time.'),
+    ID: byId,
+  },
+  filters: [
+    timeFilter('createdAt', ({ date }) => date, 'Only QR codes created in this range of time.'),
+  ],
 });
 
 builder.queryField('qrCode', (t) =>

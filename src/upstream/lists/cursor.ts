@@ -1,4 +1,5 @@
 import { BadUserInput } from '../../errors.ts';
+import type { SortValue } from './views/view.ts';
 
 /**
  * A position in a list: the identity of its row, its index, and its neighbors. They identify the position after
@@ -19,6 +20,8 @@ export interface Cursor {
   readonly behind?: readonly string[];
   /** Number of rows of the whole list, if the upstream provided it. */
   readonly total?: number;
+  /** In a sorted list, the name of the order and the row's value in it. See `shortValue`. */
+  readonly sorted?: { readonly name: string; readonly value: SortValue };
 }
 
 /** Maximum number of rows that a cursor names before its own row, and after it. */
@@ -28,6 +31,8 @@ export const NEIGHBORS = { before: 12, behind: 12 };
 const ALONE = /^c1:(\d{1,9}):(\d{1,9}):(\d{1,9}):(.{1,64})$/;
 const AMONG_OTHERS =
   /^c2:(\d{1,9}):(\d{1,9}):(\d{1,9}):(\d{0,9}):([^;,\s]{1,64});([^;\s]{0,780});([^;\s]{0,780})$/;
+/** The same in a sorted list: with the order and the value as JSON. */
+const SORTED = /^c3:([A-Z_]{1,40}):([^\n]{1,400})\n(.+)$/;
 /** The largest number that a cursor holds. */
 const MAX_NUMBER = 999_999_999;
 /** Visible ASCII without the separators of identities. */
@@ -45,19 +50,43 @@ export function encodeCursor(cursor: Cursor): string {
     alone || !NAMEABLE.test(identity)
       ? `c1:${place}:${identity}`
       : `c2:${place}:${total ?? ''}:${identity};${before.join()};${behind.join()}`;
-  return Buffer.from(text).toString('base64url');
+  const { sorted } = cursor;
+  const head = sorted ? `c3:${sorted.name}:${JSON.stringify(sorted.value)}\n` : '';
+  return Buffer.from(head + text).toString('base64url');
 }
 
 /** @throws BadUserInput `BAD_USER_INPUT` for anything that `encodeCursor` did not make. */
 export function decodeCursor(text: string, argument: 'after' | 'before'): Cursor {
   const decoded = Buffer.from(text, 'base64url').toString();
-  const cursor = decodeAlone(decoded) ?? decodeAmongOthers(decoded);
+  const cursor = decodeSorted(decoded) ?? decodePlace(decoded);
   if (!cursor || cursor.page < 1 || cursor.perPage < 1) {
     throw new BadUserInput(
       `"${argument}" is not a cursor of this API. Pass the cursor of an edge or of pageInfo unchanged.`,
     );
   }
   return cursor;
+}
+
+function decodePlace(text: string): Cursor | null {
+  return decodeAlone(text) ?? decodeAmongOthers(text);
+}
+
+function decodeSorted(text: string): Cursor | null {
+  const [, name, json, place] = SORTED.exec(text) ?? [];
+  if (name === undefined || json === undefined || place === undefined) return null;
+  const [cursor, value] = [decodePlace(place), parseValue(json)];
+  return cursor && value !== undefined ? { ...cursor, sorted: { name, value } } : null;
+}
+
+/** A sort value; `undefined` for anything else. */
+function parseValue(json: string): SortValue | undefined {
+  try {
+    const value: unknown = JSON.parse(json);
+    if (value === null || typeof value === 'string') return value;
+    return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function decodeAlone(text: string): Cursor | null {

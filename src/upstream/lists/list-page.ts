@@ -21,7 +21,7 @@ export class PageRead<R extends Row> implements Read<Page<R> | null>, PageTraits
   readonly inFlightTags: readonly string[];
   readonly about: number | undefined;
   readonly absentIsNull: boolean;
-  readonly further: number | undefined;
+  readonly further: PageTraits<unknown>['further'];
   readonly uncertain: boolean;
   readonly reload: boolean;
   readonly #list: List<R>;
@@ -110,8 +110,8 @@ export interface ListPage<R extends Row> {
   readonly writes: number;
 }
 
-/** The page size of a list that is returned whole. */
-const WHOLE = 1_000_000;
+/** The page size of a list that is returned whole, and of a view. */
+export const WHOLE = 1_000_000;
 
 /** The page of a list in a response; `pageSize` rows were requested. */
 export function listPageOf<R extends Row>(
@@ -195,7 +195,7 @@ export function lastPageAfter(
 }
 
 /** The number of the last page, as an earlier page states it; null if it does not. */
-function promisedLastPage(page: Page<Row>): number | null {
+export function promisedLastPage(page: Page<Row>): number | null {
   if (page.maxPage !== null) return page.maxPage;
   if (page.total === null || page.perPage === null) return null;
   return Math.ceil(page.total / page.perPage);

@@ -36,19 +36,20 @@ interface Asked<R extends Row> {
  */
 export class Lists {
   readonly reader: Reader;
-  readonly #pageSize: number;
+  /** Rows that are requested for a page. */
+  readonly pageSize: number;
   readonly #outlines: Outlines;
 
   /** `pageSize` is the requested number of rows per page; if the upstream returns fewer, that page size is used. */
   constructor(reader: Reader, pageSize: number, outlines = new Outlines()) {
     this.reader = reader;
-    this.#pageSize = pageSize;
+    this.pageSize = pageSize;
     this.#outlines = outlines;
   }
 
   /** The same lists for one dry run. Its rows are invented, so it does not change the outlines. */
   forDryRun(): Lists {
-    return new Lists(this.reader, this.#pageSize, new Outlines(this.#outlines));
+    return new Lists(this.reader, this.pageSize, new Outlines(this.#outlines));
   }
 
   /**
@@ -104,10 +105,10 @@ export class Lists {
       this.#isNotThere(asked);
       return absent;
     }
-    const listPage = listPageOf(list, page, { number, pageSize: this.#pageSize, writes });
+    const listPage = listPageOf(list, page, { number, pageSize: this.pageSize, writes });
     if (listPage.placeholder) {
       this.#isNotThere(asked);
-      return { ...listPage, perPage: list.paged ? (outline.perPage ?? this.#pageSize) : 1 };
+      return { ...listPage, perPage: list.paged ? (outline.perPage ?? this.pageSize) : 1 };
     }
     // Only an existing page is searched again.
     const isThere = listPage.rows.length > 0 || number === 1;
@@ -161,7 +162,7 @@ export class Lists {
     const isPlain = !more.uncertain && !more.reload && more.further === undefined;
     const known = isPlain ? reads.get(number) : undefined;
     if (known) return known as PageRead<R>;
-    const read = new PageRead(list, { number, size: this.#pageSize }, consistency, more);
+    const read = new PageRead(list, { number, size: this.pageSize }, consistency, more);
     if (isPlain && number <= MOST_READS) reads.set(number, read);
     return read;
   }
@@ -171,7 +172,7 @@ export class Lists {
     outline.lastPage = Math.min(number - 1, outline.lastPage ?? number);
     if (number === 1) return null;
     // Some upstreams reject a page past the end; only the first page shows whether the parent exists.
-    const perPage = outline.perPage ?? this.#pageSize;
+    const perPage = outline.perPage ?? this.pageSize;
     const end = { rows: [], last: true, total: null, certain: true, placeholder: null };
     return { number, perPage, writes, ...end };
   }

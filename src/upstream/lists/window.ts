@@ -2,22 +2,25 @@ import { BadUserInput } from '../../errors.ts';
 import { type AtOnce, type Steps, takeSteps, until } from '../../scheduling/at-once.ts';
 import type { Row } from '../request.ts';
 import { decodeCursor } from './cursor.ts';
+import { placeholderView, placeholderWindow } from './placeholder-window.ts';
 import {
   type ListSource,
   PARENT_ABSENT,
   PLACEHOLDERS,
-  Walk,
-  type Window,
-  type WindowPart,
-  type WindowRow,
-} from './walk.ts';
+  ReadPages,
+  type WalkedPages,
+} from './read-pages.ts';
+import type { ListView } from './views/view.ts';
+import { ViewedPages } from './views/viewed-pages.ts';
+import { Walk, type Window, type WindowPart } from './walk.ts';
 
-/** The part of a list, by Relay's arguments. */
+/** The part of a list, by Relay's arguments and the number of rows to skip. */
 export interface WindowArguments {
   readonly first?: number | null | undefined;
   readonly after?: string | null | undefined;
   readonly last?: number | null | undefined;
   readonly before?: string | null | undefined;
+  readonly offset?: number | null | undefined;
 }
 
 /** Number of rows of a window if neither `first` nor `last` is set. */
@@ -28,77 +31,92 @@ const MOST_CUTS = 3;
 export const MAX_WINDOW = 500;
 
 /**
- * Cuts a window out of a list; `null` if the list's parent is absent. Costs one upstream request for each uncached
- * page of the window; a window from the end of a list that was never read costs one more, which finds the end.
- * `filter` omits rows of a list that is returned whole.
+ * Cuts a window out of a list, or of a view of it; `null` if the list's parent is absent. Costs one upstream request
+ * for each uncached page of the window; a window from the end of a list that was never read costs one more, which
+ * finds the end. A view costs one for each uncached page of the list.
  * @throws BadUserInput `BAD_USER_INPUT` for invalid arguments, before any request.
  */
 export function readWindow<R extends Row>(
   source: ListSource<R>,
   window: WindowArguments,
-  filter?: (row: R) => boolean,
+  view?: ListView<R> | null,
 ): AtOnce<Window<R> | null> {
-  return takeSteps(cutWindow(source, window, filter));
+  return takeSteps(cutWindow(source, partOf(window), view ?? null));
+}
+
+/** @throws BadUserInput */
+function partOf({ first, after, last, before, offset }: WindowArguments): WindowPart {
+  if (first != null && last != null)
+    throw new BadUserInput('Pass either "first" or "last", not both.');
+  if (offset != null && (last ?? after ?? before) != null)
+    throw new BadUserInput('"offset" can be combined with "first" only.');
+  if (offset != null && offset < 0)
+    throw new BadUserInput(`"offset" must be 0 or greater, not ${offset}.`);
+  return {
+    after: after == null ? null : decodeCursor(after, 'after'),
+    before: before == null ? null : decodeCursor(before, 'before'),
+    offset: offset ?? 0,
+    count: checkCount(first ?? last ?? DEFAULT_WINDOW, last == null ? 'first' : 'last'),
+    fromBack: last != null,
+  };
 }
 
 function* cutWindow<R extends Row>(
   source: ListSource<R>,
-  { first, after, last, before }: WindowArguments,
-  filter: ((row: R) => boolean) | undefined,
+  part: WindowPart,
+  view: ListView<R> | null,
 ): Steps<Window<R> | null> {
-  if (first != null && last != null)
-    throw new BadUserInput('Pass either "first" or "last", not both.');
-  const count = checkCount(first ?? last ?? DEFAULT_WINDOW, last == null ? 'first' : 'last');
-  const afterCursor = after == null ? null : decodeCursor(after, 'after');
-  const beforeCursor = before == null ? null : decodeCursor(before, 'before');
-  const walk = new Walk(source, filter);
-  const part: WindowPart = {
-    after: afterCursor,
-    before: beforeCursor,
-    count,
-    fromBack: last != null,
-  };
+  const pages = pagesOf(source, view);
+  const walk = new Walk(pages);
   try {
     let window = yield* walk.cut(part);
-    for (let cuts = 1; cuts < MOST_CUTS && walk.forgetOutdated(); cuts += 1) {
+    for (let cuts = 1; cuts < MOST_CUTS && pages.forgetOutdated(); cuts += 1) {
       window = yield* walk.cut(part);
     }
     return window;
   } catch (error) {
     if (error === PARENT_ABSENT) return null;
     if (error !== PLACEHOLDERS) throw error;
-    const from = afterCursor?.page ?? (last == null ? 1 : (beforeCursor?.page ?? null));
-    return yield* until(placeholderWindow(source, from, count));
+    const placeholders = view ? placeholderView(source, part) : placeholderWindow(source, part);
+    return yield* until(placeholders);
   }
 }
 
 /**
- * A window of a dry run with unknown rows: it has the requested number of rows, on full pages, and one row represents
- * all unknown ones. `from` is its first page, or null if the end of the list must be found: then it is assumed to be
- * near.
+ * All rows of a list that is returned whole, or of a view of it, in order. Costs 0 or 1 upstream request; in a dry
+ * run, one row represents the unknown ones.
  */
-async function placeholderWindow<R extends Row>(
-  { lists, list, access }: ListSource<R>,
-  from: number | null,
-  count: number,
-): Promise<Window<R>> {
-  const rows: WindowRow<R>[] = [];
-  let standIn: ((rows: number) => R) | null = null;
-  let unknown = 0;
-  let number = from ?? 1;
-  do {
-    const page = await lists.page(list, number, access, { uncertain: from === null });
-    number += 1;
-    const left = count - rows.length - unknown;
-    if (page?.placeholder) {
-      standIn ??= page.placeholder;
-      unknown += Math.min(left, page.perPage);
-    } else if (page && page.rows.length > 0) {
-      for (const row of page.rows.slice(0, left)) rows.push({ node: row, cursor: '' });
-    } else break;
-  } while (rows.length + unknown < count && list.paged);
-  if (standIn && unknown > 0) rows.push({ node: standIn(unknown), cursor: '' });
-  return { rows, hasNextPage: false, hasPreviousPage: false, total: null };
+export function readAll<R extends Row>(
+  source: ListSource<R>,
+  view?: ListView<R> | null,
+): AtOnce<readonly R[]> {
+  return takeSteps(allRows(source, view ?? null));
+}
+
+function* allRows<R extends Row>(
+  source: ListSource<R>,
+  view: ListView<R> | null,
+): Steps<readonly R[]> {
+  const pages = pagesOf(source, view);
+  try {
+    const { rows } = yield* pages.page(1);
+    return rows;
+  } catch (error) {
+    if (error === PARENT_ABSENT) return [];
+    if (error !== PLACEHOLDERS) throw error;
+    const page = yield* until(source.lists.page(source.list, 1, source.access));
+    return page?.placeholder ? [page.placeholder(1)] : [];
+  }
+}
+
+function pagesOf<R extends Row>(
+  source: ListSource<R>,
+  view: ListView<R> | null,
+): WalkedPages<R> {
+  const pages = new ReadPages(source);
+  const { caller } = source.access;
+  const { upstream } = source.lists.reader;
+  return view ? new ViewedPages(pages, view, { caller, upstream }) : pages;
 }
 
 function checkCount(count: number, name: 'first' | 'last'): number {

@@ -1,0 +1,177 @@
+import { GatewayError } from '../../errors.ts';
+import { type Steps, takeAll, until } from '../../scheduling/at-once.ts';
+import type { Access } from '../operation.ts';
+import type { List, PageTraits, Row } from '../request.ts';
+import type { Cursor } from './cursor.ts';
+import { identityOf, type ListPage, WHOLE } from './list-page.ts';
+import type { Lists } from './pages.ts';
+import type { SortValue } from './views/view.ts';
+
+/** The list, and the credential to read it with. */
+export interface ListSource<R extends Row> {
+  readonly lists: Lists;
+  readonly list: List<R>;
+  readonly access: Access;
+}
+
+/** Thrown by a walk over a list whose parent is absent. */
+export const PARENT_ABSENT = Symbol('parent absent');
+/** Thrown by a walk of a dry run over unknown rows. */
+export const PLACEHOLDERS = Symbol('placeholders');
+
+/** Pages of a list that are read to compute one of its views: 100,000 rows on pages of 100. */
+export const MOST_PAGES_OF_VIEW = 1000;
+
+/** The pages that are read ahead: those after a page up to another one, or those before it down to another one. */
+export type Ahead = { readonly upTo: number | undefined } | { readonly downTo: number };
+
+/** The pages that a walk goes over, each read at most once. */
+export interface WalkedPages<R extends Row> {
+  page(number: number): Steps<ListPage<R>>;
+  /** Reads in one turn the pages that the next `wanted` rows certainly fill, within the known pages. */
+  ahead(from: ListPage<R>, wanted: number, towards: Ahead): Steps<void>;
+  identity(row: R): string;
+  /** Number of rows of the whole list, as the latest page states it; null if it does not. */
+  readonly total: number | null;
+  /** Number of rows of a page; null if no page was read before. */
+  readonly perPage: number | null;
+  /** Rows that are requested for a page. */
+  readonly pageSize: number;
+  /** The number of the last page, as far as it is known. */
+  readonly lastPage: number | null;
+  /** The value that the rows are sorted by, for a cursor; absent for a list in its own order. */
+  sortedBy?(row: R): { readonly name: string; readonly value: SortValue };
+  /** The indices on the first page between which rows have the sort value of a cursor; absent as above. */
+  runOf?(cursor: Cursor): { readonly from: number; readonly to: number } | null;
+  /**
+   * Removes the pages that are older than others and contradict them, so that they are read again. Returns whether
+   * there are any: then everything derived from the pages must be derived again.
+   */
+  forgetOutdated(): boolean;
+}
+
+/** The pages of a list as the upstream has them. */
+export class ReadPages<R extends Row> implements WalkedPages<R> {
+  readonly #source: ListSource<R>;
+  readonly #pages = new Map<number, ListPage<R>>();
+
+  constructor(source: ListSource<R>) {
+    this.#source = source;
+  }
+
+  /**
+   * `further`: see `PageTraits.further`.
+   * @throws PARENT_ABSENT
+   * @throws PLACEHOLDERS
+   */
+  *page(number: number, further?: PageTraits<unknown>['further']): Steps<ListPage<R>> {
+    const read = this.#pages.get(number);
+    if (read) return read;
+    const { lists, list, access } = this.#source;
+    const page = yield* until(lists.page(list, number, access, { further }));
+    if (page === null) throw PARENT_ABSENT;
+    if (page.placeholder) throw PLACEHOLDERS;
+    this.#pages.set(number, page);
+    return page;
+  }
+
+  /**
+   * All pages of the list, in order. Costs one upstream request for each uncached page. If the first page says how
+   * many there are, the others are requested together, and either all of them or none are sent.
+   * @throws GatewayError `OPERATION_TOO_EXPENSIVE` if the others do not fit, or are too many for any operation.
+   */
+  *all(): Steps<readonly [ListPage<R>, ...ListPage<R>[]]> {
+    const pages: [ListPage<R>, ...ListPage<R>[]] = [yield* this.page(1)];
+    while (!pages.at(-1)?.last) {
+      const read = pages.length;
+      const end = Math.max(this.lastPage ?? 0, read + 1);
+      if (end > MOST_PAGES_OF_VIEW) throw this.#tooLong(end - read);
+      const numbers = Array.from({ length: end - read }, (_, n) => read + n + 1);
+      const others = yield* until(takeAll(numbers.map((number) => this.page(number, 'whole'))));
+      const isLast = others.findIndex(({ last }) => last);
+      pages.push(...(isLast < 0 ? others : others.slice(0, isLast + 1)));
+    }
+    return pages;
+  }
+
+  #tooLong(needed: number): GatewayError {
+    const { upstream } = this.#source.lists.reader;
+    return new GatewayError(
+      'OPERATION_TOO_EXPENSIVE',
+      `The list has more than ${MOST_PAGES_OF_VIEW} pages, too many to search, filter or sort. Request it in its own order.`,
+      { details: { upstream, limit: MOST_PAGES_OF_VIEW, needed, left: 0 } },
+    );
+  }
+
+  get total(): number | null {
+    let latest: ListPage<R> | null = null;
+    for (const page of this.#pages.values()) {
+      if (!this.#source.list.paged) return page.rows.length;
+      const isLater = (page.arrival ?? 0) >= (latest?.arrival ?? 0);
+      if (page.total !== null && isLater) latest = page;
+    }
+    return latest?.total ?? null;
+  }
+
+  forgetOutdated(): boolean {
+    // A single page is always consistent.
+    if (this.#pages.size < 2) return false;
+    const { consistency } = this.#outline;
+    for (const page of this.#pages.values()) {
+      const next = this.#pages.get(page.number + 1);
+      if (next && this.#share(page, next)) consistency.overlap(page, next);
+    }
+    const outdated = [...this.#pages.values()].filter(
+      (page) => consistency.isOutdated(page) || page.writes < consistency.writes,
+    );
+    for (const { number } of outdated) this.#pages.delete(number);
+    return outdated.length > 0;
+  }
+
+  /** Whether the row at the edge of a page is also on the adjacent page. */
+  #share(page: ListPage<R>, next: ListPage<R>): boolean {
+    const [last, first] = [page.rows.at(-1), next.rows[0]];
+    if (!last || !first) return false;
+    const [a, b] = [this.identity(last), this.identity(first)];
+    return (
+      next.rows.some((row) => this.identity(row) === a) ||
+      page.rows.some((row) => this.identity(row) === b)
+    );
+  }
+
+  *ahead(from: ListPage<R>, wanted: number, towards: Ahead): Steps<void> {
+    const known = this.lastPage ?? from.number + 1;
+    const [step, limit] =
+      'downTo' in towards
+        ? ([-1, towards.downTo] as const)
+        : ([1, Math.min(known, towards.upTo ?? known)] as const);
+    const perPage = Math.max(1, from.perPage, from.rows.length);
+    const numbers: number[] = [];
+    for (let n = 1; n <= Math.ceil(wanted / perPage); n += 1) {
+      const number = from.number + step * n;
+      if (step * number <= step * limit) numbers.push(number);
+    }
+    yield* until(takeAll(numbers.map((number) => this.page(number, perPage))));
+  }
+
+  get perPage(): number | null {
+    return this.#source.list.paged ? this.#outline.perPage : WHOLE;
+  }
+
+  get pageSize(): number {
+    return this.#source.lists.pageSize;
+  }
+
+  get lastPage(): number | null {
+    return this.#source.list.paged ? this.#outline.lastPage : 1;
+  }
+
+  identity(row: R): string {
+    return identityOf(this.#source.list, row);
+  }
+
+  get #outline(): ReturnType<Lists['outline']> {
+    const { lists, list, access } = this.#source;
+    return lists.outline(list, access);
+  }
+}

@@ -1,0 +1,101 @@
+import { GatewayError, type UpstreamName } from '../../../errors.ts';
+import type { Steps } from '../../../scheduling/at-once.ts';
+import { loopTurns } from '../../../scheduling/loop-turns.ts';
+import type { Caller } from '../../operation.ts';
+import type { Receipt } from '../../receipt.ts';
+import type { Row } from '../../request.ts';
+import { compareValues, type ListView, type SortValue } from './view.ts';
+
+/** Rows that one operation may examine for views that are not remembered: a view of 20,000 rows 50 times. */
+const MOST_EXAMINED = 1_000_000;
+/** Rows between two looks at the time. */
+const ROWS_A_LOOK = 64;
+/** Rows that are sorted in one piece. */
+const ROWS_A_RUN = 2048;
+
+/** Rows that each operation has examined so far. */
+const examined = new WeakMap<Receipt, number>();
+
+/** Whose operation computes a view, and of which API. */
+export interface Examiner {
+  readonly caller: Caller;
+  readonly upstream: UpstreamName;
+}
+
+/**
+ * The positions of the rows of a view, in its order. Takes several turns of the event loop for many rows, and shares
+ * them fairly with other callers.
+ * @throws GatewayError `OPERATION_TOO_EXPENSIVE` for an operation that examines too many rows.
+ */
+export function* selectRows<R extends Row>(
+  rows: readonly R[],
+  { filter, order }: ListView<R>,
+  /** What a row is known by, if it can be on two pages. */
+  identity: ((row: R) => string) | null,
+  { caller, upstream }: Examiner,
+): Steps<Uint32Array> {
+  countExamined(rows.length, caller.receipt, upstream);
+  const pause = loopTurns.pauses(caller.name);
+  const seen = new Set<string>();
+  const found: number[] = [];
+  const values = new Array<SortValue>(order ? rows.length : 0);
+  for (const [position, row] of rows.entries()) {
+    const wait = position % ROWS_A_LOOK === 0 ? pause() : null;
+    if (wait) yield wait;
+    if (identity) {
+      const before = seen.size;
+      if (seen.add(identity(row)).size === before) continue;
+    }
+    if (filter && !filter(row)) continue;
+    if (order) values[position] = order.value(row);
+    found.push(position);
+  }
+  if (!order) return Uint32Array.from(found);
+  const { descending } = order;
+  const compare = (a: number, b: number): number =>
+    compareValues(values[a] ?? null, values[b] ?? null, descending) || a - b;
+  return yield* sortInPieces(found, compare, pause);
+}
+
+function countExamined(rows: number, receipt: Receipt, upstream: UpstreamName): void {
+  const needed = (examined.get(receipt) ?? 0) + rows;
+  examined.set(receipt, needed);
+  if (needed <= MOST_EXAMINED) return;
+  throw new GatewayError(
+    'OPERATION_TOO_EXPENSIVE',
+    `The searches, filters and orders of this operation examine more than ${MOST_EXAMINED} rows. Send them in several operations.`,
+    { details: { upstream, limit: MOST_EXAMINED, needed, left: 0 } },
+  );
+}
+
+/** A merge sort whose pieces are short. `compare` is never 0 for two of them. */
+function* sortInPieces(
+  all: readonly number[],
+  compare: (a: number, b: number) => number,
+  pause: () => Promise<void> | null,
+): Steps<Uint32Array> {
+  let [from, to] = [Uint32Array.from(all), new Uint32Array(all.length)];
+  for (let start = 0; start < from.length; start += ROWS_A_RUN) {
+    const wait = pause();
+    if (wait) yield wait;
+    from.subarray(start, start + ROWS_A_RUN).sort(compare);
+  }
+  for (let width = ROWS_A_RUN; width < from.length; width *= 2) {
+    for (let start = 0; start < from.length; start += 2 * width) {
+      const middle = Math.min(start + width, from.length);
+      const end = Math.min(start + 2 * width, from.length);
+      let [left, right] = [start, middle];
+      for (let at = start; at < end; at += 1) {
+        const wait = at % ROWS_A_RUN === 0 ? pause() : null;
+        if (wait) yield wait;
+        const [a, b] = [from[left] as number, from[right] as number];
+        const isLeft = left < middle && (right >= end || compare(a, b) < 0);
+        to[at] = isLeft ? a : b;
+        if (isLeft) left += 1;
+        else right += 1;
+      }
+    }
+    [from, to] = [to, from];
+  }
+  return from;
+}

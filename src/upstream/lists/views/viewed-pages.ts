@@ -1,0 +1,153 @@
+import { type AtOnce, andThen, type Steps, takeSteps, until } from '../../../scheduling/at-once.ts';
+import type { Row } from '../../request.ts';
+import { type ListPage, WHOLE } from '../list-page.ts';
+import type { ReadPages, WalkedPages } from '../read-pages.ts';
+import { type Examiner, selectRows } from './select-rows.ts';
+import { type ListView, runOf, type SortValue, shortValue } from './view.ts';
+
+/** A view of a list as one page that is the whole list. */
+export class ViewedPages<R extends Row> implements WalkedPages<R> {
+  readonly #pages: ReadPages<R>;
+  readonly #view: ListView<R>;
+  readonly #examiner: Examiner;
+  #whole: ListPage<R> | null = null;
+  readonly perPage = WHOLE;
+  readonly pageSize = WHOLE;
+  readonly lastPage = 1;
+  readonly sortedBy?: (row: R) => { readonly name: string; readonly value: SortValue };
+  readonly runOf?: NonNullable<WalkedPages<R>['runOf']>;
+
+  constructor(pages: ReadPages<R>, view: ListView<R>, examiner: Examiner) {
+    this.#pages = pages;
+    this.#view = view;
+    this.#examiner = examiner;
+    const { order } = view;
+    if (!order) return;
+    this.sortedBy = (row) => ({ name: order.name, value: shortValue(order.value(row)) });
+    this.runOf = ({ sorted }) =>
+      sorted?.name === order.name ? runOf(this.#whole?.rows ?? [], order, sorted.value) : null;
+  }
+
+  /** Costs one upstream request for each uncached page of the list. */
+  *page(number: number): Steps<ListPage<R>> {
+    this.#whole ??= yield* this.#make();
+    return number === 1 ? this.#whole : { ...this.#whole, number, rows: [] };
+  }
+
+  *#make(): Steps<ListPage<R>> {
+    const pages = yield* this.#pages.all();
+    const identity = (row: R): string => this.#pages.identity(row);
+    const rows = yield* until(rowsOf(pages, this.#view, identity, this.#examiner));
+    return {
+      number: 1,
+      rows,
+      last: true,
+      perPage: WHOLE,
+      total: rows.length,
+      certain: true,
+      placeholder: null,
+      distinct: true,
+      writes: Math.min(...pages.map(({ writes }) => writes)),
+    };
+  }
+
+  /** There are no further pages. */
+  *ahead(): Steps<void> {
+    // Nothing to read.
+  }
+
+  identity(row: R): string {
+    return this.#pages.identity(row);
+  }
+
+  get total(): number | null {
+    return this.#whole?.total ?? null;
+  }
+
+  forgetOutdated(): boolean {
+    const isOutdated = this.#pages.forgetOutdated();
+    if (isOutdated) this.#whole = null;
+    return isOutdated;
+  }
+}
+
+/** Views of one list that are remembered; the least recently used is removed first. */
+const MOST_VIEWS = 16;
+
+/** The rows of a view: their positions in the list, and themselves for as long as the memory is not needed. */
+interface MadeView {
+  readonly positions: Uint32Array;
+  rows: WeakRef<readonly Row[]>;
+}
+
+/** The views of a list, by the rows of its pages when they were made. */
+interface Remembered {
+  readonly parts: readonly WeakRef<readonly Row[]>[];
+  readonly views: Map<string, AtOnce<MadeView>>;
+}
+
+/**
+ * By the rows of the first page, so that views are forgotten with it: they take 4 bytes for each row, and keep no row
+ * that the cache has forgotten.
+ */
+const remembered = new WeakMap<readonly Row[], Remembered>();
+
+/** The rows of a view, computed once for the same pages, even if they are requested several times at once. */
+function rowsOf<R extends Row>(
+  pages: readonly [ListPage<R>, ...ListPage<R>[]],
+  view: ListView<R>,
+  identity: (row: R) => string,
+  examiner: Examiner,
+): AtOnce<readonly R[]> {
+  const parts = pages.map(({ rows }) => rows);
+  const { views } = rememberedFor(parts);
+  const known = views.get(view.key);
+  const all = (): readonly R[] => (parts.length === 1 ? pages[0].rows : parts.flat());
+  const rowsIn = (made: MadeView): readonly R[] => {
+    const kept = made.rows.deref() as readonly R[] | undefined;
+    if (kept) return kept;
+    const rows = pick(all(), made.positions);
+    made.rows = new WeakRef(rows);
+    return rows;
+  };
+  if (known) {
+    remember(views, view.key, known);
+    return andThen(known, rowsIn);
+  }
+  const isDistinct = pages.length === 1 && pages[0].distinct === true;
+  const rows = all();
+  const positions = takeSteps(selectRows(rows, view, isDistinct ? null : identity, examiner));
+  const made = andThen(positions, (found): MadeView => {
+    const value = { positions: found, rows: new WeakRef(pick(rows, found)) };
+    remember(views, view.key, value);
+    return value;
+  });
+  if (made instanceof Promise) {
+    remember(views, view.key, made);
+    made.catch(() => views.delete(view.key));
+  }
+  return andThen(made, rowsIn);
+}
+
+function rememberedFor(parts: readonly (readonly Row[])[]): Remembered {
+  const [first = []] = parts;
+  const known = remembered.get(first);
+  const isSame =
+    known?.parts.length === parts.length &&
+    known.parts.every((part, n) => part.deref() === parts[n]);
+  if (isSame) return known;
+  const fresh = { parts: parts.map((part) => new WeakRef(part)), views: new Map() };
+  remembered.set(first, fresh);
+  return fresh;
+}
+
+function remember(views: Remembered['views'], key: string, made: AtOnce<MadeView>): void {
+  views.delete(key);
+  views.set(key, made);
+  const [oldest] = views.keys();
+  if (views.size > MOST_VIEWS && oldest !== undefined) views.delete(oldest);
+}
+
+function pick<R>(rows: readonly R[], positions: Uint32Array): R[] {
+  return Array.from(positions, (position) => rows[position] as R);
+}
