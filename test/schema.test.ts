@@ -287,6 +287,22 @@ describe('Every element of the graph', () => {
     expect(silent.map(([coordinate]) => coordinate)).toEqual([]);
   });
 
+  it('says what it costs where it is about the view of a list', () => {
+    const views = [...elements].filter(([coordinate]) =>
+      /^\w+(Order|OrderField|OrderDirection|Range)\b|\((search|orderBy|offset|starred|public|hasRotator|type|kind|free|\w+Price|\w+At):\)$/.test(
+        coordinate,
+      ),
+    );
+    expect(views.length).toBeGreaterThan(150);
+    // Older than that.
+    const exempt = ['Query.files(search:)', 'Mutation.assignItemToChannel(type:)'];
+    const silent = views.filter(
+      ([coordinate, { description }]) =>
+        !exempt.includes(coordinate) && !/\bcosts?\b/i.test(description ?? ''),
+    );
+    expect(silent.map(([coordinate]) => coordinate)).toEqual([]);
+  });
+
   it('can be null where it comes from an upstream', () => {
     const query = schema.getQueryType()?.getFields() ?? {};
     const required = Object.values(query).filter(({ type }) => String(type).endsWith('!'));

@@ -124,8 +124,13 @@ listField('items', ItemRef, items, {
     'The seller’s items. The marketplace returns all items in one response, so all pages, searches and filters share it. Costs 1 upstream request if not cached.',
   search: {
     in: 'name, description, category or tags',
-    texts: ({ name, description, category, subCategory, tags }) =>
-      [name, description, category, subCategory, ...tags],
+    texts: ({ name, description, category, subCategory, tags }) => [
+      name,
+      description,
+      category,
+      subCategory,
+      ...tags,
+    ],
   },
   order: {
     NAME: byText('name', 'Name of the item.'),

@@ -26,6 +26,8 @@ export class LoopTurns {
   #spreading = false;
   /** When the first task of this turn was started, on `clock.now()`; null before. */
   #since: number | null = null;
+  /** When the first work of this turn that makes pauses was begun, on `clock.now()`; null before. */
+  #workingSince: number | null = null;
   /** The owner of the task started last, and its start: the synchronous code that follows belongs to it. */
   #running: { readonly owner: string; readonly since: number } | null = null;
   /** The latest connection that was accepted in this turn or in the previous one. */
@@ -72,17 +74,18 @@ export class LoopTurns {
   }
 
   /**
-   * Cuts the work of an owner into pieces: the returned function is called every so often by that work. It returns
-   * a promise to wait for once the work has lasted for a turn, otherwise null.
+   * Cuts work of an owner into pieces: to be called by the work every so often. Returns a promise to wait for once
+   * all such work of this turn has taken its time, otherwise null.
    */
-  pauses(owner: string): () => Promise<void> | null {
-    let since = this.#clock.now();
-    return () => {
-      if (this.#clock.now() - since < TURN_MS) return null;
-      return this.turn(owner).then(() => {
-        since = this.#clock.now();
+  pause(owner: string): Promise<void> | null {
+    const now = this.#clock.now();
+    if (this.#workingSince === null) {
+      this.#workingSince = now;
+      setImmediate(() => {
+        this.#workingSince = null;
       });
-    };
+    }
+    return now - this.#workingSince < TURN_MS ? null : this.turn(owner);
   }
 
   /** Called for each accepted connection. */

@@ -1,6 +1,9 @@
 import * as fc from 'fast-check';
 import {
+  type GraphQLArgument,
+  GraphQLBoolean,
   type GraphQLField,
+  type GraphQLInputObjectType,
   type GraphQLInterfaceType,
   type GraphQLNamedOutputType,
   type GraphQLObjectType,
@@ -8,6 +11,8 @@ import {
   getNamedType,
   isAbstractType,
   isCompositeType,
+  isEnumType,
+  isInputObjectType,
   isNonNullType,
 } from 'graphql';
 
@@ -89,7 +94,7 @@ class Writer {
 
   #field({ name, type, args }: GraphQLField<unknown, unknown>, depth: number): string {
     const named = getNamedType(type);
-    const given = args.flatMap((arg) => this.#argument(arg.name) ?? []);
+    const given = args.flatMap((arg) => this.#argument(arg) ?? []);
     this.#aliases += 1;
     // Each has a name of its own, so that no two of them contradict each other.
     const head = `a${this.#aliases}: ${name}${given.length > 0 ? `(${given.join(', ')})` : ''}`;
@@ -100,14 +105,31 @@ class Writer {
     return [head, condition, below].filter(Boolean).join(' ');
   }
 
-  #argument(name: string): string | null {
+  #argument({ name, type }: GraphQLArgument): string | null {
     if (name === 'first') return `first: ${this.#value('Int', ['0', '1', '3'].map(Number))}`;
     if (name === 'id') return `id: ${this.#value('ID!', IDS)}`;
     if (name === 'ids') return `ids: ${this.#value('[ID!]!', [[], ['Q2hhbm5lbDox'], ['nothing']])}`;
     if (name === 'search' && this.#pick([false, false, true])) {
       return `search: ${this.#value('String', ['a', 'e'])}`;
     }
-    return null;
+    if (name === 'offset' && this.#pick([false, false, true])) {
+      return `offset: ${this.#value('Int', [0, 2, 30])}`;
+    }
+    if (type === GraphQLBoolean && this.#pick([false, false, false, true])) {
+      return `${name}: ${this.#value('Boolean', [true, false, null])}`;
+    }
+    const isOrder = name === 'orderBy' && isInputObjectType(type);
+    return isOrder && this.#pick([false, false, true]) ? `orderBy: ${this.#order(type)}` : null;
+  }
+
+  /** An order written out, or as a variable. */
+  #order(type: GraphQLInputObjectType): string {
+    const fields = getNamedType(type.getFields()['field']?.type);
+    if (!isEnumType(fields)) throw new TypeError(`${type.name} has no fields`);
+    const names = fields.getValues().map(({ name }) => name);
+    const any = () => ({ field: this.#pick(names), direction: this.#pick(['ASC', 'DESC']) });
+    if (this.#pick([true, false])) return JSON.stringify(any()).replaceAll('"', '');
+    return this.#variable(type.name, any);
   }
 
   #condition(): string {
@@ -118,9 +140,13 @@ class Writer {
   /** Written out, or as a variable that has two values. */
   #value(type: string, values: readonly unknown[]): string {
     if (this.#pick([true, false])) return JSON.stringify(this.#pick(values));
+    return this.#variable(type, () => this.#pick(values));
+  }
+
+  #variable(type: string, any: () => unknown): string {
     const name = `v${this.#definitions.length}`;
     this.#definitions.push(`$${name}: ${type}`);
-    for (const set of this.#values) set[name] = this.#pick(values);
+    for (const set of this.#values) set[name] = any();
     return `$${name}`;
   }
 }

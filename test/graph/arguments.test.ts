@@ -158,6 +158,90 @@ describe.each(connections)('Query.%s', (field) => {
   });
 });
 
+describe.each([
+  ...connections.map((field) => [field, `${field}(`, ')'] as const),
+  ['Channel.items', 'channel(id: 99) { id items(', ') { totalCount } }'] as const,
+])('A view of %s', (field, head, tail) => {
+  const selection = tail === ')' ? ') { totalCount }' : tail;
+  const after = globalId('c1:1:0:10:7');
+
+  it.each([
+    'offset: -1',
+    'offset: -2147483648',
+    'offset: 4000000000',
+    'offset: 1.5',
+    'offset: 0, last: 3',
+    `offset: 3, after: "${after}"`,
+    `offset: 3, first: 2, before: "${after}"`,
+    'orderBy: {}',
+    'orderBy: { direction: DESC }',
+    'orderBy: { field: APIKEY }',
+    'orderBy: { field: ID, direction: UP }',
+    'orderBy: NAME',
+    `search: "${'x'.repeat(257)}"`,
+    'search: 7',
+  ])('refuses %s before any upstream call', async (given) => {
+    // The channel around its items is no part of them.
+    if (field === 'Channel.items') await world.data('{ channel(id: 99) { items { totalCount } } }');
+    world.forgetCalls();
+    const { errors, text } = await world.ask(`{ ${head}${given}${selection} }`);
+    expect(errors.length, text).toBeGreaterThan(0);
+    for (const { extensions } of errors) {
+      expect(['BAD_USER_INPUT', 'GRAPHQL_VALIDATION_FAILED'], text).toContain(extensions?.code);
+    }
+    expect(world.calls(), field).toEqual([]);
+  });
+});
+
+describe('A filter', () => {
+  const [early, late] = ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z'];
+
+  it.each([
+    [`items(minPrice: 2, maxPrice: 1)`],
+    [`items(publishedAt: { from: "${late}", to: "${early}" })`],
+    [`files(createdAt: { from: "${late}", to: "2026-01-02T01:00:00+02:00" })`],
+    [`qrCodes(createdAt: { from: "2026-01-01" })`],
+    [`qrCodes(createdAt: "${early}")`],
+    [`pixels(type: NONE)`],
+    [`channels(starred: "yes")`],
+  ])('refuses %s before any upstream call', async (field) => {
+    const { errors, text } = await world.ask(`{ ${field} { totalCount } }`);
+    expect(errors, text).toHaveLength(1);
+    expect(['BAD_USER_INPUT', 'GRAPHQL_VALIDATION_FAILED'], text).toContain(
+      errors[0]?.extensions?.code,
+    );
+    expect(world.calls()).toEqual([]);
+  });
+
+  it('says by its code what is wrong with variables', async () => {
+    const range = { from: late, to: early };
+    await expectRefusal(
+      'query ($range: DateTimeRange) { qrCodes(createdAt: $range) { totalCount } }',
+      { range },
+    );
+    await expectRefusal('query ($order: ItemOrder) { items(orderBy: $order) { totalCount } }', {
+      order: { field: 'SCANS' },
+    });
+    await expectRefusal('query ($offset: Int) { channels(offset: $offset) { totalCount } }', {
+      offset: -1,
+    });
+    await expectRefusal('query ($search: String) { qrCodes(search: $search) { totalCount } }', {
+      search: 'x'.repeat(257),
+    });
+  });
+
+  it('takes null for not given', async () => {
+    const nothing = { search: null, orderBy: null, starred: null, offset: null };
+    const { channels } = await world.data<{ channels: { totalCount: number } }>(
+      `query ($search: String, $orderBy: ChannelOrder, $starred: Boolean, $offset: Int) {
+        channels(search: $search, orderBy: $orderBy, starred: $starred, offset: $offset) { totalCount } }`,
+      nothing,
+    );
+    expect(channels.totalCount).toBeGreaterThan(0);
+    expect(world.calls().length).toBeLessThanOrEqual(1);
+  });
+});
+
 describe('Channel.items', () => {
   it.each(['first: -1', 'first: 2, last: 2', 'after: "zzz"', 'last: 501'])(
     'refuses %s and leaves the channel itself intact',

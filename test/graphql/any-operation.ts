@@ -6,10 +6,48 @@ const count = fc.constantFrom(0, 1, 3, 5, 12, 20, 100, 120);
 const window = fc
   .tuple(fc.constantFrom('first', 'first', 'first', 'last'), count)
   .map(([side, n]) => `(${side}: ${n})`);
+const order = (...names: readonly string[]) =>
+  fc
+    .tuple(fc.constantFrom(...names), fc.constantFrom('ASC', 'DESC'))
+    .map(([field, direction]) => `orderBy: { field: ${field}, direction: ${direction} }`);
+const created = 'createdAt: { from: "2026-03-01T00:00:00Z", to: "2026-09-01T00:00:00Z" }';
+const word = fc.constantFrom('search: "a"', 'search: "the e"', 'search: "nothing is called this"');
+/** What a list is filtered by and sorted by, by its name. */
+const views: Readonly<Record<string, fc.Arbitrary<string>>> = {
+  channels: fc.oneof(order('NAME', 'STARRED', 'ID'), word, fc.constant('starred: true')),
+  campaigns: fc.oneof(
+    order('NAME', 'ID'),
+    word,
+    fc.constantFrom('public: false', 'hasRotator: true'),
+  ),
+  qrCodes: fc.oneof(order('SCANS', 'CREATED_AT'), word, fc.constant(created)),
+  pixels: fc.oneof(order('TYPE'), word, fc.constantFrom('type: GA', created)),
+  files: fc.oneof(order('DOWNLOADS', 'NAME'), fc.constant(created)),
+  domains: fc.oneof(order('DOMAIN'), word),
+  overlays: fc.oneof(order('CREATED_AT'), word, fc.constant('type: "Message"')),
+  items: fc.oneof(order('TITLE', 'TYPE'), word, fc.constant('type: QR')),
+};
+/** A window of a list, or of a view of it. */
+const windowOf = (list: string): fc.Arbitrary<string> => {
+  const offset = fc.constantFrom(0, 3, 20, 99, 100, 130, 5000).map((n) => `offset: ${n}`);
+  const from = fc
+    .tuple(count, fc.oneof(offset, fc.constant('')))
+    .map(([n, part]) => `first: ${n} ${part}`);
+  return fc.oneof(
+    { weight: 3, arbitrary: window },
+    { weight: 1, arbitrary: from.map((part) => `(${part})`) },
+    {
+      weight: 2,
+      arbitrary: fc
+        .tuple(fc.oneof(from, fc.constant('last: 4')), views[list] ?? word)
+        .map((parts) => `(${parts.join(' ')})`),
+    },
+  );
+};
 const lists = fc
   .constantFrom('channels', 'campaigns', 'qrCodes', 'pixels', 'files', 'domains', 'overlays')
-  .chain((list) => window.map((part) => `${list}${part}`));
-const items = window.map((part) => `items${part} { totalCount nodes { __typename } }`);
+  .chain((list) => windowOf(list).map((part) => `${list}${part}`));
+const items = windowOf('items').map((part) => `items${part} { totalCount nodes { __typename } }`);
 const codes = window.map(
   (part) => `items${part} { nodes { ... on QrItem { qrCode { name statistics { clicks } } } } }`,
 );
@@ -25,6 +63,9 @@ const selection = fc.oneof(
     'users(filter: PRO) { plan { name } }',
     'items(first: 5) { nodes { name } }',
     'items(last: 3, search: "a") { totalCount }',
+    'items(first: 3, offset: 9, minPrice: 10, orderBy: { field: PRICE }) { nodes { name } }',
+    'users(search: "a", orderBy: { field: USERNAME }) { username plan { name } }',
+    'plans(free: false, orderBy: { field: YEARLY_PRICE }) { name }',
     'purchase(code: "x") { code item { name } }',
     'rateLimit { used }',
   ),

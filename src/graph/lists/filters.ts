@@ -41,9 +41,7 @@ export function flagFilter<R extends Row>(
   of: (row: R) => boolean | null | undefined,
   description: string,
 ): ListFilter<R> {
-  return equal(name, of, (arg, cost) =>
-    arg.boolean({ description: `${description} ${cost}` }),
-  );
+  return equal(name, of, (arg, cost) => arg.boolean({ description: `${description} ${cost}` }));
 }
 
 /** Rows with a value of an enum. */

@@ -28,8 +28,13 @@ const OrderDirectionRef = builder.enumType('OrderDirection', {
   description:
     'The direction of an order. Items without a value come last in both. Costs the same in both.',
   values: {
-    ASC: { description: 'The smallest, earliest or alphabetically first value first. Costs nothing itself.' },
-    DESC: { description: 'The largest, latest or alphabetically last value first. Costs nothing itself.' },
+    ASC: {
+      description:
+        'The smallest, earliest or alphabetically first value first. Costs nothing itself.',
+    },
+    DESC: {
+      description: 'The largest, latest or alphabetically last value first. Costs nothing itself.',
+    },
   } as const,
 });
 
@@ -105,7 +110,11 @@ function orderInput<R extends Row>(
   return builder.inputType(`${typename}Order`, {
     description: `An order of ${rows}. ${cost}`,
     fields: (t) => ({
-      field: t.field({ type: FieldRef, required: true, description: `The value to sort by. ${cost}` }),
+      field: t.field({
+        type: FieldRef,
+        required: true,
+        description: `The value to sort by. ${cost}`,
+      }),
       direction: t.field({
         type: OrderDirectionRef,
         required: true,
@@ -128,7 +137,9 @@ function orderOf<R extends Row>(
 }
 
 function wordsOf(search: unknown): readonly string[] {
-  return fold(search as string | null | undefined).split(/\s+/).filter(Boolean);
+  return fold(search as string | null | undefined)
+    .split(/\s+/)
+    .filter(Boolean);
 }
 
 function containing<R extends Row>(
@@ -146,6 +157,8 @@ const WINDOW = new Set(['after', 'before', 'first', 'last', 'offset', 'search'])
 
 /** The same text for equal arguments. Others can have different texts and the same view. */
 function keyOf(given: Given, words: readonly string[]): string {
-  const entries = Object.entries(given).filter(([name, value]) => value != null && !WINDOW.has(name));
+  const entries = Object.entries(given).filter(
+    ([name, value]) => value != null && !WINDOW.has(name),
+  );
   return JSON.stringify([words, ...entries.sort(([a], [b]) => (a < b ? -1 : 1))]);
 }

@@ -133,7 +133,10 @@ const planTable = listTable<Plan>('Plan', {
       description: 'Price of a month.',
       value: ({ prices }) => prices?.monthly ?? null,
     },
-    YEARLY_PRICE: { description: 'Price of a year.', value: ({ prices }) => prices?.yearly ?? null },
+    YEARLY_PRICE: {
+      description: 'Price of a year.',
+      value: ({ prices }) => prices?.yearly ?? null,
+    },
     LIFETIME_PRICE: {
       description: 'Price without a term.',
       value: ({ prices }) => prices?.lifetime ?? null,

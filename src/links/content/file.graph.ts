@@ -41,26 +41,31 @@ builder.node(FileRef, {
   }),
 });
 
-listField<Known<File>, File>('files', FileRef, ({ search }) => files(search as string | null | undefined), {
-  rows: 'files',
-  description:
-    'The account’s uploaded files. Costs 1 upstream request per page if not cached. Each value of `search` is cached as a separate list.',
-  args: (arg) => ({
-    search: arg.string({
-      description:
-        'Only files whose name matches this text, by the rules of the API. A blank text matches all files.',
+listField<Known<File>, File>(
+  'files',
+  FileRef,
+  ({ search }) => files(search as string | null | undefined),
+  {
+    rows: 'files',
+    description:
+      'The account’s uploaded files. Costs 1 upstream request per page if not cached. Each value of `search` is cached as a separate list.',
+    args: (arg) => ({
+      search: arg.string({
+        description:
+          'Only files whose name matches this text, by the rules of the API. A blank text matches all files.',
+      }),
     }),
-  }),
-  order: {
-    NAME: byText('name', 'Name of the file.'),
-    DOWNLOADS: byNumber('downloads', 'How often it was downloaded.'),
-    CREATED_AT: byTime('date', 'Upload time.'),
-    ID: byId,
+    order: {
+      NAME: byText('name', 'Name of the file.'),
+      DOWNLOADS: byNumber('downloads', 'How often it was downloaded.'),
+      CREATED_AT: byTime('date', 'Upload time.'),
+      ID: byId,
+    },
+    filters: [
+      timeFilter('createdAt', ({ date }) => date, 'Only files uploaded in this range of time.'),
+    ],
   },
-  filters: [
-    timeFilter('createdAt', ({ date }) => date, 'Only files uploaded in this range of time.'),
-  ],
-});
+);
 
 const UploadFileInput = builder.inputType('UploadFileInput', {
   description: 'A small file to upload. The API sets default values for omitted members.',

@@ -199,7 +199,10 @@ class Anchor<R extends Row> {
     // The row itself and those named behind it are gone, and none of them from before the place.
     const grown = 1 + behind.length + this.#growth;
     if (this.#side === 'before') {
-      return placeOfOffset(total === undefined ? offset : offset + Math.max(0, grown), this.#perPage);
+      return placeOfOffset(
+        total === undefined ? offset : offset + Math.max(0, grown),
+        this.#perPage,
+      );
     }
     if (total === undefined ? this.#wasOnLastPage : offset + 1 + behind.length === total) {
       // All rows after the place are gone: each remaining one was before it, or is new.

@@ -11,7 +11,7 @@ export async function placeholderWindow<R extends Row>(
   { lists, list, access }: ListSource<R>,
   { after, before, offset, count, fromBack }: WindowPart,
 ): Promise<Window<R>> {
-  const { perPage } = lists.outline(list, access);
+  const { perPage, lastPage } = lists.outline(list, access);
   const start = placeOfOffset(offset, perPage ?? lists.pageSize);
   const from = after?.page ?? (fromBack ? (before?.page ?? null) : start.page);
   const rows: WindowRow<R>[] = [];
@@ -32,7 +32,7 @@ export async function placeholderWindow<R extends Row>(
       }
     } else break;
     skipped = 0;
-  } while (rows.length + unknown < count && list.paged);
+  } while (rows.length + unknown < count && list.paged && number <= (lastPage ?? number));
   return windowOf(rows, standIn, unknown);
 }
 

@@ -106,7 +106,8 @@ export class Walk<R extends Row> {
       } else {
         // A cursor can point past the end, where all pages are empty.
         const end = page.rows.length > 0 ? number : (this.#pages.lastPage ?? number);
-        if (end >= number) yield* this.#pages.ahead(page, count - rows.length, { downTo: start.page });
+        if (end >= number)
+          yield* this.#pages.ahead(page, count - rows.length, { downTo: start.page });
         number = Math.max(start.page, Math.min(number - 1, end));
         page = yield* this.#pages.page(number);
         index = page.rows.length;

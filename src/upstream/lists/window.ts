@@ -109,10 +109,7 @@ function* allRows<R extends Row>(
   }
 }
 
-function pagesOf<R extends Row>(
-  source: ListSource<R>,
-  view: ListView<R> | null,
-): WalkedPages<R> {
+function pagesOf<R extends Row>(source: ListSource<R>, view: ListView<R> | null): WalkedPages<R> {
   const pages = new ReadPages(source);
   const { caller } = source.access;
   const { upstream } = source.lists.reader;

@@ -35,7 +35,7 @@ export function* selectRows<R extends Row>(
   { caller, upstream }: Examiner,
 ): Steps<Uint32Array> {
   countExamined(rows.length, caller.receipt, upstream);
-  const pause = loopTurns.pauses(caller.name);
+  const pause = () => loopTurns.pause(caller.name);
   const seen = new Set<string>();
   const found: number[] = [];
   const values = new Array<SortValue>(order ? rows.length : 0);
