@@ -24,9 +24,9 @@ export interface ListFilter<R extends Row> {
 }
 
 /** Rows with the value of an argument. A row without the value is left out whatever the argument is. */
-function equal<R extends Row, V>(
+function equal<R extends Row>(
   name: string,
-  of: (row: R) => V | null | undefined,
+  of: (row: R) => unknown,
   args: (arg: ArgBuilder, cost: string) => ReturnType<ArgBuilder>,
 ): ListFilter<R> {
   return {

@@ -77,9 +77,9 @@ export function listTable<R extends Row>(
       ...Object.assign({}, ...filters.map((each) => each.args(arg, cost))),
     }),
     view(given) {
-      const tests = filters.map(({ test }) => test(given));
+      const tests = filters.map((each) => each.test(given));
       const words = wordsOf(search && given['search']);
-      if (search && words.length > 0) tests.push(containing(words, search.texts));
+      if (search && words.length > 0) tests.push(containing(words, (row) => search.texts(row)));
       const active = tests.filter((test) => test !== null);
       const sorted = orderOf(given['orderBy'], order);
       if (active.length === 0 && !sorted) return null;

@@ -46,11 +46,10 @@ export async function placeholderView<R extends Row>(
   const first = await lists.page(list, 1, access);
   const { lastPage } = lists.outline(list, access);
   const others = Math.min(MOST_PAGES_OF_VIEW, list.paged ? (lastPage ?? 1) : 1) - 1;
-  const pages = await Promise.all(
-    Array.from({ length: Math.max(0, others) }, (_, n) =>
-      lists.page(list, n + 2, access, { further: 'whole' }),
-    ),
+  const reading = Array.from({ length: Math.max(0, others) }, async (_, n) =>
+    lists.page(list, n + 2, access, { further: 'whole' }),
   );
+  const pages = await Promise.all(reading);
   const standIn = [first, ...pages].find((page) => page?.placeholder)?.placeholder ?? null;
   return windowOf([], standIn, count);
 }

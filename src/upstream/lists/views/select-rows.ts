@@ -8,8 +8,8 @@ import { compareValues, type ListView, type SortValue } from './view.ts';
 
 /** Rows that one operation may examine for views that are not remembered: a view of 20,000 rows 50 times. */
 const MOST_EXAMINED = 1_000_000;
-/** Rows between two looks at the time. */
-const ROWS_A_LOOK = 64;
+/** Rows between two looks at the time: a row can have a long text. */
+const ROWS_A_LOOK = 8;
 /** Rows that are sorted in one piece. */
 const ROWS_A_RUN = 2048;
 
@@ -22,8 +22,16 @@ export interface Examiner {
   readonly upstream: UpstreamName;
 }
 
+/** The rows of a view. */
+export interface Selected {
+  /** Their positions in the list, in the order of the view. */
+  readonly positions: Uint32Array;
+  /** Whether no row of the list occurs twice. */
+  readonly distinct: boolean;
+}
+
 /**
- * The positions of the rows of a view, in its order. Takes several turns of the event loop for many rows, and shares
+ * Selects the rows of a view. Takes several turns of the event loop for many rows, and shares
  * them fairly with other callers.
  * @throws GatewayError `OPERATION_TOO_EXPENSIVE` for an operation that examines too many rows.
  */
@@ -33,12 +41,12 @@ export function* selectRows<R extends Row>(
   /** What a row is known by, if it can be on two pages. */
   identity: ((row: R) => string) | null,
   { caller, upstream }: Examiner,
-): Steps<Uint32Array> {
+): Steps<Selected> {
   countExamined(rows.length, caller.receipt, upstream);
   const pause = () => loopTurns.pause(caller.name);
   const seen = new Set<string>();
   const found: number[] = [];
-  const values = new Array<SortValue>(order ? rows.length : 0);
+  const values: SortValue[] = [];
   for (const [position, row] of rows.entries()) {
     const wait = position % ROWS_A_LOOK === 0 ? pause() : null;
     if (wait) yield wait;
@@ -47,14 +55,16 @@ export function* selectRows<R extends Row>(
       if (seen.add(identity(row)).size === before) continue;
     }
     if (filter && !filter(row)) continue;
-    if (order) values[position] = order.value(row);
+    if (order) values.push(order.value(row));
     found.push(position);
   }
-  if (!order) return Uint32Array.from(found);
+  const distinct = !identity || seen.size === rows.length;
+  if (!order) return { positions: Uint32Array.from(found), distinct };
   const { descending } = order;
   const compare = (a: number, b: number): number =>
     compareValues(values[a] ?? null, values[b] ?? null, descending) || a - b;
-  return yield* sortInPieces(found, compare, pause);
+  const sorted = yield* sortInPieces(found.length, compare, pause);
+  return { positions: sorted.map((nth) => found[nth] as number), distinct };
 }
 
 function countExamined(rows: number, receipt: Receipt, upstream: UpstreamName): void {
@@ -68,22 +78,22 @@ function countExamined(rows: number, receipt: Receipt, upstream: UpstreamName): 
   );
 }
 
-/** A merge sort whose pieces are short. `compare` is never 0 for two of them. */
+/** Sorts the numbers from 0 to before `length`, by merging sorted runs. `compare` is never 0 for two of them. */
 function* sortInPieces(
-  all: readonly number[],
+  length: number,
   compare: (a: number, b: number) => number,
   pause: () => Promise<void> | null,
 ): Steps<Uint32Array> {
-  let [from, to] = [Uint32Array.from(all), new Uint32Array(all.length)];
-  for (let start = 0; start < from.length; start += ROWS_A_RUN) {
+  let [from, to] = [new Uint32Array(length).map((_, n) => n), new Uint32Array(length)];
+  for (let start = 0; start < length; start += ROWS_A_RUN) {
     const wait = pause();
     if (wait) yield wait;
     from.subarray(start, start + ROWS_A_RUN).sort(compare);
   }
-  for (let width = ROWS_A_RUN; width < from.length; width *= 2) {
-    for (let start = 0; start < from.length; start += 2 * width) {
-      const middle = Math.min(start + width, from.length);
-      const end = Math.min(start + 2 * width, from.length);
+  for (let width = ROWS_A_RUN; width < length; width *= 2) {
+    for (let start = 0; start < length; start += 2 * width) {
+      const middle = Math.min(start + width, length);
+      const end = Math.min(start + 2 * width, length);
       let [left, right] = [start, middle];
       for (let at = start; at < end; at += 1) {
         const wait = at % ROWS_A_RUN === 0 ? pause() : null;

@@ -44,18 +44,21 @@ export function shortValue(value: SortValue): SortValue {
  */
 export function runOf<R extends Row>(
   rows: readonly R[],
-  { value: valueOf, descending }: ListOrder<R>,
+  order: ListOrder<R>,
   value: SortValue,
 ): { readonly from: number; readonly to: number } {
-  const first = (isThere: (order: number) => boolean): number => {
+  const first = (isThere: (comparison: number) => boolean): number => {
     let [from, to] = [0, rows.length];
     while (from < to) {
       const middle = (from + to) >>> 1;
-      const own = shortValue(valueOf(rows[middle] as R));
-      if (isThere(compareValues(own, value, descending))) to = middle;
+      const own = shortValue(order.value(rows[middle] as R));
+      if (isThere(compareValues(own, value, order.descending))) to = middle;
       else from = middle + 1;
     }
     return from;
   };
-  return { from: first((order) => order >= 0), to: first((order) => order > 0) };
+  return {
+    from: first((comparison) => comparison >= 0),
+    to: first((comparison) => comparison > 0),
+  };
 }

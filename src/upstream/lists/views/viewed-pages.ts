@@ -83,6 +83,8 @@ interface MadeView {
 /** The views of a list, by the rows of its pages when they were made. */
 interface Remembered {
   readonly parts: readonly WeakRef<readonly Row[]>[];
+  /** Whether no row is known to occur twice. */
+  distinct: boolean;
   readonly views: Map<string, AtOnce<MadeView>>;
 }
 
@@ -100,25 +102,18 @@ function rowsOf<R extends Row>(
   examiner: Examiner,
 ): AtOnce<readonly R[]> {
   const parts = pages.map(({ rows }) => rows);
-  const { views } = rememberedFor(parts);
+  const list = rememberedFor(parts, pages.length === 1 && pages[0].distinct === true);
+  const { views } = list;
   const known = views.get(view.key);
-  const all = (): readonly R[] => (parts.length === 1 ? pages[0].rows : parts.flat());
-  const rowsIn = (made: MadeView): readonly R[] => {
-    const kept = made.rows.deref() as readonly R[] | undefined;
-    if (kept) return kept;
-    const rows = pick(all(), made.positions);
-    made.rows = new WeakRef(rows);
-    return rows;
-  };
   if (known) {
     remember(views, view.key, known);
-    return andThen(known, rowsIn);
+    return andThen(known, (made) => rowsIn(made, parts));
   }
-  const isDistinct = pages.length === 1 && pages[0].distinct === true;
-  const rows = all();
-  const positions = takeSteps(selectRows(rows, view, isDistinct ? null : identity, examiner));
-  const made = andThen(positions, (found): MadeView => {
-    const value = { positions: found, rows: new WeakRef(pick(rows, found)) };
+  const rows = joined(parts);
+  const selected = takeSteps(selectRows(rows, view, list.distinct ? null : identity, examiner));
+  const made = andThen(selected, ({ distinct, positions }): MadeView => {
+    list.distinct = distinct;
+    const value = { positions, rows: new WeakRef(pick(rows, positions)) };
     remember(views, view.key, value);
     return value;
   });
@@ -126,17 +121,26 @@ function rowsOf<R extends Row>(
     remember(views, view.key, made);
     made.catch(() => views.delete(view.key));
   }
-  return andThen(made, rowsIn);
+  return andThen(made, (value) => rowsIn(value, parts));
 }
 
-function rememberedFor(parts: readonly (readonly Row[])[]): Remembered {
+/** The rows of a view that was made of these pages. */
+function rowsIn<R extends Row>(made: MadeView, parts: readonly (readonly R[])[]): readonly R[] {
+  const kept = made.rows.deref() as readonly R[] | undefined;
+  if (kept) return kept;
+  const rows = pick(joined(parts), made.positions);
+  made.rows = new WeakRef(rows);
+  return rows;
+}
+
+function rememberedFor(parts: readonly (readonly Row[])[], distinct: boolean): Remembered {
   const [first = []] = parts;
   const known = remembered.get(first);
   const isSame =
     known?.parts.length === parts.length &&
     known.parts.every((part, n) => part.deref() === parts[n]);
   if (isSame) return known;
-  const fresh = { parts: parts.map((part) => new WeakRef(part)), views: new Map() };
+  const fresh = { parts: parts.map((part) => new WeakRef(part)), distinct, views: new Map() };
   remembered.set(first, fresh);
   return fresh;
 }
@@ -148,6 +152,14 @@ function remember(views: Remembered['views'], key: string, made: AtOnce<MadeView
   if (views.size > MOST_VIEWS && oldest !== undefined) views.delete(oldest);
 }
 
+/** All rows of some pages. `flat` takes ten times as long. */
+function joined<R>(parts: readonly (readonly R[])[]): readonly R[] {
+  const [only] = parts;
+  return only && parts.length === 1 ? only : ([] as R[]).concat(...parts);
+}
+
 function pick<R>(rows: readonly R[], positions: Uint32Array): R[] {
-  return Array.from(positions, (position) => rows[position] as R);
+  const picked: R[] = [];
+  for (const position of positions) picked.push(rows[position] as R);
+  return picked;
 }

@@ -24,14 +24,15 @@ export class CodeList implements AsyncDisposable {
 
   private constructor(upstream: ScriptedUpstream) {
     this.#upstream = upstream;
-    upstream.onRequest = ({ url, response, answer }) => {
+    upstream.onRequest = (arrival) => {
+      const { url, response } = arrival;
       // Each is held with its connection, and there are very many.
       upstream.log.length = 0;
       const [, , , id] = url.pathname.split('/');
       if (response.req.method === 'DELETE') {
         this.rows = this.rows.filter((row) => row.id !== Number(id));
-        answer({ error: 0, message: 'Deleted' });
-      } else answer(this.#page(url));
+        arrival.answer({ error: 0, message: 'Deleted' });
+      } else arrival.answer(this.#page(url));
     };
   }
 

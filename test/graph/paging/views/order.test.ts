@@ -87,11 +87,7 @@ describe('Filters of each list', () => {
     return list.nodes;
   };
   const has = (text: string) => (values: readonly unknown[]) =>
-    values.some((value) =>
-      String(value ?? '')
-        .toLowerCase()
-        .includes(text),
-    );
+    values.some((value) => (typeof value === 'string' ? value : '').toLowerCase().includes(text));
 
   it.each<[string, string, string, (row: Node) => boolean]>([
     ['channels', 'starred: true', 'starred', ({ starred }) => starred === true],
