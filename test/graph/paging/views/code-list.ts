@@ -183,7 +183,7 @@ export function sortValue(
 }
 
 /** Selects the rows of a window. */
-export const WINDOW = `query ($search: String, $createdAt: DateTimeRange, $orderBy: QrCodeOrder,
+const WINDOW = `query ($search: String, $createdAt: DateTimeRange, $orderBy: QrCodeOrder,
   $offset: Int, $first: Int, $after: String, $last: Int, $before: String) {
   qrCodes(search: $search, createdAt: $createdAt, orderBy: $orderBy,
     offset: $offset, first: $first, after: $after, last: $last, before: $before) {
