@@ -102,6 +102,26 @@ query QrStatistics {
 }
 `;
 
+const qrCodeTable = `# Page 3 of a table: search, order and offset.
+# Costs 1 upstream request per 100 QR codes. While they
+# are cached, every search, order and page costs none.
+query QrCodeTable {
+  qrCodes(
+    search: "poster"
+    orderBy: { field: SCANS, direction: DESC }
+    first: 5
+    offset: 10
+  ) {
+    totalCount
+    nodes {
+      name
+      scans
+      link
+    }
+  }
+}
+`;
+
 const storefront = `# The marketplace has a rate limit of its own.
 query Storefront {
   seller {
@@ -259,6 +279,7 @@ export function exampleOperations(purchaseCode = 'a purchase code of yours'): re
     { query: dashboard },
     { query: channel },
     { query: qrStatistics },
+    { query: qrCodeTable },
     { query: storefront },
     { query: purchase, variables: { code: purchaseCode } },
     { query: newCampaign, variables: { input: { name: 'Winter sale', public: true } } },

@@ -56,6 +56,7 @@ async function showDashboard(page, /** @type {string} */ url) {
     () =>
       document.querySelector('.skeleton, .pulse') === null &&
       [...document.querySelectorAll('.picture img')]
+        .filter((image) => image.checkVisibility())
         .slice(0, 4)
         .every((image) => image instanceof HTMLImageElement && image.naturalWidth > 0),
   );

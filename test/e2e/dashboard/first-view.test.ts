@@ -42,9 +42,9 @@ describeWith([chromium, dashboardPackages], 'the first view of the dashboard', (
     expect(world.sandbox.market.requests).toEqual([]);
   });
 
-  it('shows what there is, with the statistics that came after it', async () => {
+  it('shows what there is', async () => {
     const row = page.getByRole('row', { name: /Wren Ceramics, table card/ });
-    await row.getByText('Germany (112)').waitFor();
+    await row.getByText('214', { exact: true }).waitFor();
     await page.getByRole('button', { name: /^Archive/ }).waitFor();
     await page.getByText('studio@larkspurfinch.com').waitFor();
     await page.getByRole('list', { name: 'Campaigns' }).getByText('Closing sale').waitFor();
@@ -80,7 +80,7 @@ describeWith([chromium, dashboardPackages], 'the first view of the dashboard', (
     await page.keyboard.press('Enter');
     expect(await focused.getAttribute('id')).toBe('main');
     await page.keyboard.press('Tab');
-    await page.keyboard.press('End');
+    await page.keyboard.type('solar');
     await page
       .getByRole('row', { name: /Sundial Solar/ })
       .first()

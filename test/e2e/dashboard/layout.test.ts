@@ -21,16 +21,20 @@ describeWith([chromium, dashboardPackages], 'the layout of the dashboard', () =>
   it('covers no head of a table with what is still loading', async () => {
     const release = hold(world, { path: /^\/api\/qr\/\d+$/ });
     const page = await world.open();
+    await wholeView(page);
+    await page.locator('.panel-qr .row').first().click();
     await page.locator('.pulse').first().waitFor();
     const onTop = await page.evaluate(() => {
-      const [box, pulse, head] = ['.panel-qr .scroll', '.pulse', '.panel-qr th.number'].map(
-        (selector) => document.querySelector(selector),
+      const [box, pulse, head] = ['.panel-qr .scroll', '.pulse', '.panel-qr thead th'].map(
+        (selector) => document.querySelector<HTMLElement>(selector),
       );
       if (!box || !pulse || !head) return null;
       const middle = (part: Element): number => {
         const { top, height } = part.getBoundingClientRect();
         return top + height / 2;
       };
+      // Few rows fit, so that there is enough to scroll.
+      box.style.height = '200px';
       box.scrollTop += middle(pulse) - middle(head);
       const { left, width } = pulse.getBoundingClientRect();
       return document.elementFromPoint(left + width / 2, middle(pulse))?.tagName;
@@ -77,7 +81,7 @@ describeWith([chromium, dashboardPackages], 'the layout of the dashboard', () =>
     await page.close();
   });
 
-  it('shows each code, and how often it was scanned', async () => {
+  it('shows each code', async () => {
     const page = await world.open();
     await wholeView(page);
     const rows = page.locator('.panel-qr tbody tr');
@@ -89,17 +93,6 @@ describeWith([chromium, dashboardPackages], 'the layout of the dashboard', () =>
         ).length === wanted,
       count,
     );
-    const scans = await rows.locator('td:nth-child(2)').allTextContents();
-    const bars = await page.locator('.chart rect').evaluateAll((all) =>
-      all.map((bar) => ({
-        title: bar.textContent ?? '',
-        height: Number(bar.getAttribute('height')),
-      })),
-    );
-    expect(bars.map(({ title }) => title.split(': ').at(-1))).toEqual(scans);
-    const most = Math.max(...scans.map(Number));
-    const heights = scans.map((value) => Math.max(0.5, (Number(value) / most) * 40));
-    expect(bars.map(({ height }) => height)).toEqual(heights);
     await page.close();
   });
 

@@ -55,6 +55,7 @@ describeWith(chromium, 'GraphiQL in a browser', () => {
       'Dashboard',
       'Channel',
       'QrStatistics',
+      'QrCodeTable',
       'Storefront',
       'Purchase',
       'NewCampaign',

@@ -53,29 +53,38 @@ export const ChannelItems = graphql(`
   }
 `);
 
-/** A window of the QR codes at once, and who scanned them later. 1 upstream call, and 1 for each code. */
+/**
+ * A page of the table of QR codes: those that match, sorted, from `offset` on. In the order of the API 1 upstream call;
+ * searched or sorted 1 for 100 codes, and none while these are cached.
+ */
 export const QrCodes = graphql(`
-  query QrCodes($first: Int!, $after: String) {
-    qrCodes(first: $first, after: $after) {
+  query QrCodes($first: Int!, $offset: Int!, $search: String, $orderBy: QrCodeOrder) {
+    qrCodes(first: $first, offset: $offset, search: $search, orderBy: $orderBy) {
       totalCount
-      pageInfo {
-        hasNextPage
-        endCursor
-      }
       nodes {
         id
         name
         date
         scans
         link
-        ... @defer {
-          statistics {
-            clicks
-            uniqueClicks
-            topCountries {
-              label
-              count
-            }
+      }
+    }
+  }
+`);
+
+/** The statistics of a code, after the rest of the response. 1 upstream call. */
+export const QrDetails = graphql(`
+  query QrDetails($id: ID!) {
+    qrCode(id: $id) {
+      id
+      name
+      ... @defer {
+        statistics {
+          clicks
+          uniqueClicks
+          topCountries {
+            label
+            count
           }
         }
       }

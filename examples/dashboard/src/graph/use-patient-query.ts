@@ -31,6 +31,8 @@ export interface PatientQuery<Data> {
   readonly data: Data | undefined;
   /** Nothing has come yet. */
   readonly loading: boolean;
+  /** `data` is that of the previous variables, until the next has come. */
+  readonly fetching: boolean;
   /** More of the answer is on its way. */
   readonly hasNext: boolean;
   /** What went wrong for good. */
@@ -98,6 +100,7 @@ export function usePatientQuery<Data, Variables extends AnyVariables>(
   return {
     data,
     loading: data === undefined && errors.length === 0 && !pause,
+    fetching,
     hasNext,
     errors: retryMs === null ? errors : [],
     retry: settled && retryMs === null ? null : retry,
