@@ -122,6 +122,29 @@ query QrCodeTable {
 }
 `;
 
+const scanHistory = `# Scans per day, and the length of the list per hour.
+# Histories cost no upstream request: the gateway
+# records values that it reads for other reasons.
+# A step without a read has observed: false.
+query ScanHistory {
+  qrCodes(first: 3) {
+    nodes {
+      name
+      scanHistory(step: DAY, last: 7) {
+        at
+        value
+        observed
+      }
+    }
+  }
+  totalCountHistory(list: QR_CODES, step: HOUR, last: 3) {
+    at
+    value
+    observed
+  }
+}
+`;
+
 const storefront = `# The marketplace has a rate limit of its own.
 query Storefront {
   seller {
@@ -280,6 +303,7 @@ export function exampleOperations(purchaseCode = 'a purchase code of yours'): re
     { query: channel },
     { query: qrStatistics },
     { query: qrCodeTable },
+    { query: scanHistory },
     { query: storefront },
     { query: purchase, variables: { code: purchaseCode } },
     { query: newCampaign, variables: { input: { name: 'Winter sale', public: true } } },

@@ -48,6 +48,8 @@ export interface DashboardOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Of the link API, by both sides. */
   readonly limit?: { readonly requests: number; readonly windowMs: number };
+  /** Fills the folder of the gateway's state before the gateway starts. */
+  readonly prepare?: (sandbox: Sandbox, folder: string) => Promise<void>;
   /** Whose link API key the gateway uses; the administrator's by default. */
   readonly key?: 'admin' | 'free';
 }
@@ -71,6 +73,7 @@ export async function startDashboard(options: DashboardOptions = {}): Promise<Da
   const sandbox = await startSandbox({ limit: { requests, windowMs } });
   const { links, market } = sandbox;
   const folder = mkdtempSync(join(tmpdir(), 'dashboard-state-'));
+  await options.prepare?.(sandbox, folder);
   const port = await freePort();
   const { demo, url } = await startDemo({
     LINKS_BASE_URL: links.url,

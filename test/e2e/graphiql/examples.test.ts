@@ -56,6 +56,7 @@ describeWith(chromium, 'GraphiQL in a browser', () => {
       'Channel',
       'QrStatistics',
       'QrCodeTable',
+      'ScanHistory',
       'Storefront',
       'Purchase',
       'NewCampaign',

@@ -40,6 +40,7 @@ function graphCache() {
     keys: {
       CampaignConnection: part,
       ChannelItemConnection: part,
+      HistoryPoint: part,
       InputIssue: part,
       InvalidInput: part,
       LabelCount: part,

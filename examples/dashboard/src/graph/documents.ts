@@ -72,12 +72,21 @@ export const QrCodes = graphql(`
   }
 `);
 
-/** The statistics of a code, after the rest of the response. 1 upstream call. */
+/** How often a code was scanned over time, for nothing; its statistics after it. 1 upstream call. */
 export const QrDetails = graphql(`
   query QrDetails($id: ID!) {
     qrCode(id: $id) {
       id
-      name
+      days: scanHistory(step: DAY, last: 30) {
+        at
+        value
+        observed
+      }
+      hours: scanHistory(step: HOUR, last: 24) {
+        at
+        value
+        observed
+      }
       ... @defer {
         statistics {
           clicks

@@ -1,8 +1,9 @@
 import type { ResultOf } from 'gql.tada';
-import { useId } from 'react';
+import { useId, useState } from 'react';
 import { type QrCodes, QrDetails } from '../graph/documents.ts';
 import { usePatientQuery } from '../graph/use-patient-query.ts';
-import { count, date } from '../parts/format.ts';
+import { count, date, moment } from '../parts/format.ts';
+import { HistoryChart } from '../parts/history-chart.tsx';
 import { ReceiptLine, Trouble } from '../parts/panel.tsx';
 
 type QrCode = NonNullable<ResultOf<typeof QrCodes>['qrCodes']>['nodes'][number];
@@ -27,13 +28,20 @@ function Picture({ url }: { url: string | null }) {
   );
 }
 
-/** Who scanned a code: it comes after the rest. */
+const spans = [
+  { name: 'days', label: '30 days', format: date },
+  { name: 'hours', label: '24 hours', format: moment },
+] as const;
+
+/** How often a code was scanned over time, and by whom, which comes after the rest. */
 function Details({ id }: { id: string }) {
   const query = usePatientQuery(QrDetails, { id });
+  const [span, setSpan] = useState<(typeof spans)[number]>(spans[0]);
   const code = query.data?.qrCode;
   // Not there until its part has come; null when it could not be read yet.
   const statistics = code && 'statistics' in code ? code.statistics : null;
   const coming = query.loading || query.hasNext || query.retry !== null;
+  const steps = code?.[span.name];
   const top = statistics?.topCountries[0];
   const facts = [
     ['Clicks', statistics && count(statistics.clicks)],
@@ -42,6 +50,28 @@ function Details({ id }: { id: string }) {
   ];
   return (
     <>
+      <fieldset>
+        <legend className="visually-hidden">Time</legend>
+        {spans.map((each) => (
+          <label key={each.name} className="check">
+            <input
+              type="radio"
+              name="span"
+              checked={span === each}
+              onChange={() => setSpan(each)}
+            />{' '}
+            {each.label}
+          </label>
+        ))}
+      </fieldset>
+      {steps && (
+        <HistoryChart
+          title={`Scans, ${span.label}`}
+          steps={steps}
+          format={span.format}
+          read="read of the QR codes"
+        />
+      )}
       <dl>
         {facts.map(([name, value]) => (
           <div key={name}>

@@ -1,6 +1,15 @@
 const whole = new Intl.NumberFormat('en');
 const day = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' });
 
+const minute = new Intl.DateTimeFormat('en', {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+  timeZone: 'UTC',
+});
+
 /** `1,234`; a dash for what is unknown. */
 export function count(value: number | null | undefined): string {
   return value == null ? '–' : whole.format(value);
@@ -14,6 +23,11 @@ export function plural(value: number, noun: string): string {
 /** `Jul 30, 2025`; a dash for what is unknown. */
 export function date(value: string | null | undefined): string {
   return value ? day.format(new Date(value)) : '–';
+}
+
+/** `Jul 30, 14:00` in UTC; a dash for what is unknown. */
+export function moment(value: string | null | undefined): string {
+  return value ? minute.format(new Date(value)) : '–';
 }
 
 /** `40 s`, `3 min` */
