@@ -113,8 +113,11 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
       look: () => events.emit('look', null),
       complain,
     });
+  // Replicas have no journal that would make the folder theirs.
+  const isShared = config.redis !== null && !overrides.journal;
   const counts = await createCountHistory({
-    folder: journal.folder,
+    folder: isShared ? config.stateDir : journal.folder,
+    isShared,
     clock,
     maxBytes: config.historyMaxBytes,
     baseUrls: { LINKS: endpoints.links?.baseUrl ?? '', MARKET: endpoints.market?.baseUrl ?? '' },

@@ -15,9 +15,10 @@ import { loopTurns } from '../scheduling/loop-turns.ts';
 import { readTextFile } from '../text-file.ts';
 import { HEAD, otherVersion, parseLine, type SeriesLine } from './series-lines.ts';
 
-const FILE = 'counts.log';
+/** The name of the file. */
+export const SERIES_FILE = 'counts.log';
 /** Lines read or written in one turn of the event loop. */
-const LINES_A_TURN = 500;
+export const LINES_A_TURN = 500;
 /** A file is not rewritten for less than this, in bytes. */
 const REWRITE_FROM = 64 * 1024;
 /** The share of the maximum size that is left to lines appended since it was rewritten. */
@@ -57,7 +58,7 @@ export class SeriesFile {
 
   constructor(options: SeriesFileOptions) {
     this.#options = options;
-    this.#path = join(options.folder, FILE);
+    this.#path = join(options.folder, SERIES_FILE);
   }
 
   /**
@@ -72,7 +73,7 @@ export class SeriesFile {
       const version = head === HEAD ? null : otherVersion(head);
       if (version !== null) {
         complain(
-          `STATE_DIR ${folder}: ${FILE} has version ${version} of its format, which this version of the gateway cannot read. The file stays as it is, and the history of counts is kept in memory only.`,
+          `STATE_DIR ${folder}: ${SERIES_FILE} has version ${version} of its format, which this version of the gateway cannot read. The file stays as it is, and the history of counts is kept in memory only.`,
         );
         return false;
       }
@@ -85,7 +86,7 @@ export class SeriesFile {
       }
     } catch (error) {
       complain(
-        `STATE_DIR ${folder}: ${FILE} cannot be read (${reasonOf(error)}). The history of counts is kept in memory only.`,
+        `STATE_DIR ${folder}: ${SERIES_FILE} cannot be read (${reasonOf(error)}). The history of counts is kept in memory only.`,
       );
       return false;
     }
@@ -139,7 +140,7 @@ export class SeriesFile {
     // The last line of a process that was killed can be incomplete: that is no damage.
     if (good === 0 || text.indexOf('\n', good) >= 0) {
       complain(
-        `STATE_DIR ${folder}: ${FILE} is damaged after ${good} of ${text.length} bytes. The history of counts continues with what precedes the damage.`,
+        `STATE_DIR ${folder}: ${SERIES_FILE} is damaged after ${good} of ${text.length} bytes. The history of counts continues with what precedes the damage.`,
       );
     }
     return good;
@@ -190,7 +191,7 @@ export class SeriesFile {
     if (this.#hasComplained) return;
     this.#hasComplained = true;
     complain(
-      `STATE_DIR ${folder}: ${FILE} cannot be written (${reasonOf(error)}). The history of counts is not saved until it can be written again.`,
+      `STATE_DIR ${folder}: ${SERIES_FILE} cannot be written (${reasonOf(error)}). The history of counts is not saved until it can be written again.`,
     );
   }
 }
