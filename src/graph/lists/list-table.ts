@@ -77,6 +77,9 @@ export function listTable<R extends Row>(
       ...Object.assign({}, ...filters.map((each) => each.args(arg, cost))),
     }),
     view(given) {
+      // Most lists are requested as they are.
+      const isPlain = Object.keys(given).every((name) => WINDOW.has(name) || given[name] == null);
+      if (isPlain) return null;
       const tests = filters.map((each) => each.test(given));
       const words = wordsOf(search && given['search']);
       if (search && words.length > 0) tests.push(containing(words, (row) => search.texts(row)));
@@ -153,12 +156,12 @@ function containing<R extends Row>(
 }
 
 /** Arguments that choose a part of a view, and not the view. */
-const WINDOW = new Set(['after', 'before', 'first', 'last', 'offset', 'search']);
+const WINDOW = new Set(['after', 'before', 'first', 'last', 'offset']);
 
 /** The same text for equal arguments. Others can have different texts and the same view. */
 function keyOf(given: Given, words: readonly string[]): string {
   const entries = Object.entries(given).filter(
-    ([name, value]) => value != null && !WINDOW.has(name),
+    ([name, value]) => value != null && name !== 'search' && !WINDOW.has(name),
   );
   return JSON.stringify([words, ...entries.sort(([a], [b]) => (a < b ? -1 : 1))]);
 }

@@ -111,9 +111,10 @@ function* allRows<R extends Row>(
 
 function pagesOf<R extends Row>(source: ListSource<R>, view: ListView<R> | null): WalkedPages<R> {
   const pages = new ReadPages(source);
+  if (!view) return pages;
   const { caller } = source.access;
   const { upstream } = source.lists.reader;
-  return view ? new ViewedPages(pages, view, { caller, upstream }) : pages;
+  return new ViewedPages(pages, view, { caller, upstream });
 }
 
 function checkCount(count: number, name: 'first' | 'last'): number {
