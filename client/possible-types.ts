@@ -18,7 +18,7 @@ export const possibleTypes = {
   DeleteQrCodeResult: ['Deleted', 'InvalidInput', 'Rejected'],
   DeleteUserResult: ['Deleted', 'InvalidInput', 'Rejected'],
   Error: ['InvalidInput', 'Rejected'],
-  Node: ['Account', 'BrandedDomain', 'Campaign', 'Channel', 'CtaOverlay', 'File', 'Item', 'Pixel', 'Plan', 'QrCode', 'SplashPage', 'User'],
+  Node: ['Account', 'BrandedDomain', 'Campaign', 'Channel', 'CtaOverlay', 'File', 'Item', 'Pixel', 'Plan', 'Purchase', 'QrCode', 'Seller', 'SplashPage', 'User'],
   SubscribeUserResult: ['InvalidInput', 'Rejected', 'User'],
   UpdateAccountResult: ['Account', 'InvalidInput', 'Rejected'],
   UpdateCampaignResult: ['Campaign', 'InvalidInput', 'Rejected'],

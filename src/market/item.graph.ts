@@ -1,8 +1,8 @@
 import { builder, databaseId } from '../graph/builder.ts';
-import { parseId } from '../graph/ids/global-id.ts';
 import { amountFilter, choiceFilter, textFilter, timeFilter } from '../graph/lists/filters.ts';
 import { listField } from '../graph/lists/list-field.ts';
 import { byId, byText, byTime } from '../graph/lists/orders.ts';
+import { lookupField } from '../graph/lookup.ts';
 import { type Item, type ItemMedia, type ItemMediaKind, type ItemPrice, items } from './item.ts';
 
 const ItemMediaKindRef = builder.enumType('ItemMediaKind', {
@@ -164,14 +164,9 @@ listField('items', ItemRef, items, {
   ],
 });
 
-builder.queryField('item', (t) =>
-  t.field({
-    type: ItemRef,
-    description:
-      'An item; null if it does not exist. Costs no upstream request while the list is cached, otherwise 1.',
-    args: {
-      id: t.arg.id({ required: true, description: 'The item’s `id` or `databaseId`.' }),
-    },
-    resolve: (_root, { id }, { market }) => market.find(items, parseId('Item', id)),
-  }),
-);
+lookupField('item', ItemRef, items, {
+  what: 'An item',
+  whose: 'The item’s',
+  cost: 'Costs no upstream request while the list is cached, otherwise 1.',
+  from: 'market',
+});

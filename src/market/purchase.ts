@@ -31,7 +31,10 @@ const fields = {
 
 /** The purchase of a code. Implements: Marketplace API > Resources > Purchase. */
 export interface Purchase extends Decoded<typeof fields> {
+  /** As the upstream spells it. */
   readonly code: string;
+  /** As it was requested, which finds it again. */
+  readonly requested: string;
   readonly item: Item | null;
 }
 
@@ -39,6 +42,7 @@ export interface Purchase extends Decoded<typeof fields> {
 function decodePurchase(purchase: JsonObject, code: string): Purchase {
   return {
     code: readField(text('purchase_code'), purchase) || code,
+    requested: code,
     ...readFields(fields, purchase),
     item: decodePurchasedItem(purchase),
   };

@@ -42,9 +42,16 @@ const SellerProfileRef = builder.objectRef<SellerProfile>('SellerProfile').imple
   }),
 });
 
+/** A gateway has one key of the marketplace, so that there is one seller; the API gives no id. */
+const SELLER_ID = 1;
+
 /** The type of `Query.seller`. */
-export const SellerRef = builder.objectRef<Seller>('Seller').implement({
+export const SellerRef = builder.objectRef<Seller>('Seller');
+
+builder.node(SellerRef, {
   description: 'The marketplace account that owns the gateway’s API key.',
+  id: { resolve: () => SELLER_ID, parse: Number },
+  loadWithoutCache: (id, { market }) => (id === SELLER_ID ? market.read(seller) : null),
   fields: (t) => ({
     firstName: t.exposeString('firstName', {
       description: 'First name; null if the API does not provide it.',

@@ -24,7 +24,8 @@ async function expectRefusal(query: string, variables: Record<string, unknown>):
   expect(world.calls()).toEqual([]);
 }
 
-const fieldsById = ['campaign', 'channel', 'qrCode', 'user', 'item'];
+const fieldsById =
+  'domain overlay campaign channel splashPage file pixel qrCode plan user item'.split(' ');
 const garbage = [
   '',
   ' ',
@@ -56,7 +57,7 @@ describe.each(fieldsById)('Query.%s', (field) => {
     await expectRefusal(query, { id });
   });
 
-  it.each(['Account', 'Pixel', 'Seller', 'Nothing', 'Query', '__Type'])(
+  it.each(['Account', 'BioItem', 'Seller', 'Nothing', 'Query', '__Type'])(
     'refuses the global id of a %s',
     async (typename) => {
       await expectRefusal(query, { id: globalId(`${typename}:7`) });
@@ -76,8 +77,8 @@ describe('Query.node', () => {
   });
 
   it.each([
-    'Seller',
-    'Purchase',
+    'SellerProfile',
+    'PurchaseCode',
     'LinkItem',
     'RateLimit',
     'Nothing',
@@ -92,7 +93,7 @@ describe('Query.node', () => {
 });
 
 describe('Query.nodes', () => {
-  it.each([['zzz'], [globalId('Seller:1')], [globalId('Channel:0')]])(
+  it.each([['zzz'], [globalId('LinkItem:1')], [globalId('Channel:0')]])(
     'refuses a list with the id %j before any upstream call',
     async (id) => {
       const { errors, text } = await world.ask('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', {

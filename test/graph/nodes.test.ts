@@ -16,7 +16,7 @@ describe('Query.nodes', () => {
     ['is not an ID of this graph', 'zzz'],
     ['is empty', ''],
     ['is the upstream’s integer, which says no type', '7'],
-    ['is of a type that cannot be found by an id', globalId('Seller:7')],
+    ['is of a type that cannot be found by an id', globalId('LinkItem:7')],
     ['is of a type that the graph does not have', globalId('Nothing:7')],
     ['is of a type of GraphQL itself', globalId('Query:7')],
   ])('is null for an id that %s, with an error there, and answers all others', async (_, wrong) => {

@@ -1,22 +1,42 @@
 import { BadUserInput } from '../../errors.ts';
+import type { Seal } from './seal.ts';
 
 /** Builds the opaque id under which `Query.node` finds an object again. */
 export function encodeGlobalId(typename: string, id: string | number | bigint): string {
   return Buffer.from(`${typename}:${id}`).toString('base64url');
 }
 
-/** @throws BadUserInput `BAD_USER_INPUT` for anything that `encodeGlobalId` did not make. */
+/**
+ * Takes a global id apart. Its second part is the upstream's integer, or a sealed text: see `Seal`.
+ * @throws BadUserInput `BAD_USER_INPUT` for anything that `encodeGlobalId` did not make.
+ */
 export function decodeGlobalId(globalId: string): { typename: string; id: string } {
-  const match = /^([A-Za-z]{1,64}):([1-9]\d{0,14})$/.exec(
+  const match = /^([A-Za-z]{1,64}):([1-9]\d{0,14}|~[\w-]+)$/.exec(
     Buffer.from(globalId, 'base64url').toString(),
   );
   const [, typename, id] = match ?? [];
-  if (typename === undefined || id === undefined) {
-    throw new BadUserInput(
-      `${quote(globalId)} is not an ID of this graph. Pass the \`id\` of an object unchanged.`,
-    );
-  }
+  if (typename === undefined || id === undefined) throw notOfThisGraph(globalId);
   return { typename, id };
+}
+
+/** `BAD_USER_INPUT` for a text that is no global id. */
+export function notOfThisGraph(globalId: string): BadUserInput {
+  return new BadUserInput(
+    `${quote(globalId)} is not an ID of this graph. Pass the \`id\` of an object unchanged.`,
+  );
+}
+
+/** Marks a sealed text in a global id, which no integer begins with. */
+const SEALED = '~';
+
+/** The second part of a global id that holds a secret text. */
+export function encodeSealed(text: string, seal: Seal): string {
+  return SEALED + seal.seal(text);
+}
+
+/** The secret text in the second part of a global id; `null` if it was not sealed with this credential. */
+export function decodeSealed(part: string, seal: Seal): string | null {
+  return part.startsWith(SEALED) ? seal.open(part.slice(SEALED.length)) : null;
 }
 
 /**

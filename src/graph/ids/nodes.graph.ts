@@ -2,23 +2,18 @@ import { brandWithType, type OutputType, type SchemaTypes } from '@pothos/core';
 import { type GraphQLResolveInfo, isObjectType } from 'graphql';
 import { BadUserInput, GatewayError } from '../../errors.ts';
 import { type AtOnce, andThen } from '../../scheduling/at-once.ts';
-import type { Receipt } from '../../upstream/receipt.ts';
 import { requireType } from '../access.ts';
 import { builder } from '../builder.ts';
 import type { GraphContext } from '../context.ts';
-import { decodeGlobalId } from './global-id.ts';
+import { decodeGlobalId, notOfThisGraph } from './global-id.ts';
+import { countRefused } from './refused.ts';
 
 /** A decoded global id. */
 interface Target {
   readonly typename: string;
-  readonly id: number;
+  /** As its type reads it: the upstream's integer, or what was sealed. */
+  readonly id: number | string;
 }
-
-/** Maximum number of invalid ids of an operation that get separate errors: an error costs more than a row. */
-const MAX_REFUSED = 500;
-
-/** Number of ids that were rejected so far, by operation. */
-const refused = new WeakMap<Receipt, number>();
 
 builder.queryField('node', (t) =>
   t.field({
@@ -94,37 +89,38 @@ function tryTarget(
   }
 }
 
-function countRefused({ receipt }: GraphContext, { message }: GatewayError): void {
-  const count = (refused.get(receipt) ?? 0) + 1;
-  refused.set(receipt, count);
-  if (count <= MAX_REFUSED) return;
-  throw new BadUserInput(
-    `More than ${MAX_REFUSED} IDs of this operation cannot be looked up. One of them: ${message}`,
-  );
-}
-
 /**
  * Decodes a global id. No upstream request.
  * @throws BadUserInput `BAD_USER_INPUT` for an invalid global id, or one of a type without lookup.
  * @throws GatewayError `FORBIDDEN` for a type that the viewer may not see.
  */
-function targetOf(globalId: string, { viewer }: GraphContext, info: GraphQLResolveInfo): Target {
-  const { typename, id } = decodeGlobalId(globalId);
+function targetOf(globalId: string, context: GraphContext, info: GraphQLResolveInfo): Target {
+  const { typename, id: part } = decodeGlobalId(globalId);
   const type = info.schema.getType(typename);
   if (!isObjectType(type) || !type.getInterfaces().some(({ name }) => name === 'Node')) {
     throw new BadUserInput(`${typename} cannot be looked up by ID.`);
   }
-  requireType(viewer, typename);
-  return { typename, id: Number(id) };
+  requireType(context.viewer, typename);
+  const id = loadingOf(typename).id.parse(part, context);
+  if (id === null || Number.isNaN(id)) throw notOfThisGraph(globalId);
+  return { typename, id };
 }
 
 /** The options of a node type that define how it is read by its id. */
 interface Loading {
+  readonly id: {
+    readonly parse: (part: string, context: GraphContext) => Target['id'] | null;
+  };
   readonly loadWithoutCache: (
-    id: number,
+    id: Target['id'],
     context: GraphContext,
     info: GraphQLResolveInfo,
   ) => AtOnce<object | null>;
+}
+
+function loadingOf(typename: string): Loading {
+  const { pothosOptions } = builder.configStore.getTypeConfig(typename, 'Object');
+  return pothosOptions as object as Loading;
 }
 
 /**
@@ -136,9 +132,7 @@ function readNode(
   context: GraphContext,
   info: GraphQLResolveInfo,
 ): AtOnce<object | null> {
-  const { pothosOptions } = builder.configStore.getTypeConfig(typename, 'Object');
-  const { loadWithoutCache } = pothosOptions as object as Loading;
-  return andThen(loadWithoutCache(id, context, info), (node) => {
+  return andThen(loadingOf(typename).loadWithoutCache(id, context, info), (node) => {
     // The interface determines the type by this.
     brandWithType(node, typename as OutputType<SchemaTypes>);
     return node;

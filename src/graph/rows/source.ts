@@ -15,6 +15,7 @@ import { readAll, readWindow, type WindowArguments } from '../../upstream/lists/
 import type { Access, PlannedMode } from '../../upstream/operation.ts';
 import type { Reader } from '../../upstream/reader.ts';
 import type { Call, List, Read, Row, Write } from '../../upstream/request.ts';
+import { type Seal, sealOf } from '../ids/seal.ts';
 import { WantedRows } from './wanted-rows.ts';
 
 /**
@@ -97,6 +98,11 @@ export class Source {
     const access = this.#access;
     const { mode } = access;
     return mode?.kind === 'planned' ? { ...access, mode: { ...mode, ...known() } } : access;
+  }
+
+  /** Seals secret texts in ids with the credential of this API. */
+  get seal(): Seal {
+    return sealOf(this.#access.credential);
   }
 
   /** Returns the response to a read: 0 upstream requests and synchronously from the cache, otherwise 0 or 1. */

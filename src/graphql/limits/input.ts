@@ -27,6 +27,8 @@ const MAX_PLACE = 100;
 const USUAL_TEXT = 2000;
 /** ... of search texts and names: each is compared with many rows. */
 const SHORT_TEXT = 256;
+/** ... of a global id with an encrypted text, such as a purchase code of 200 characters. */
+const SEALED_ID = 1200;
 
 /** Places with a higher or lower limit than usual, by the schema's coordinates. */
 export const textLimits: Readonly<Record<string, number>> = {
@@ -34,6 +36,9 @@ export const textLimits: Readonly<Record<string, number>> = {
   'Query.items(tag:)': SHORT_TEXT,
   'Query.overlays(type:)': SHORT_TEXT,
   'Query.purchase(code:)': SHORT_TEXT,
+  'Query.purchases(codes:)': SHORT_TEXT,
+  'Query.node(id:)': SEALED_ID,
+  'Query.nodes(ids:)': SEALED_ID,
   'Query.users(email:)': SHORT_TEXT,
   'CreateChannelInput.description': LONGEST_TEXT,
   'UpdateChannelInput.description': LONGEST_TEXT,

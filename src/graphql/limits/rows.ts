@@ -43,7 +43,7 @@ interface Occurrence {
 /** The size of an operation. */
 export interface AskedFor {
   readonly rows: number;
-  /** Ids that it wants found. */
+  /** Ids and codes that it wants looked up. */
   readonly ids: number;
 }
 
@@ -183,9 +183,12 @@ class RowCount {
   }
 
   #idsOf(node: FieldNode): number {
-    const value = this.#argument(node, 'ids');
-    if (value === UNKNOWN) return MAX_WINDOW;
-    return Array.isArray(value) ? value.length : 1;
+    const lengths = ID_LISTS.map((name) => {
+      const value = this.#argument(node, name);
+      if (value === UNKNOWN) return MAX_WINDOW;
+      return Array.isArray(value) ? value.length : 1;
+    });
+    return Math.max(...lengths);
   }
 
   /** The elements of a list that has as many as its `last` requests; it validates the argument itself. */
@@ -245,8 +248,11 @@ const UNKNOWN = Symbol('unknown');
 /** The values of `if` with which a directive omits its element. */
 const leavingOut: Readonly<Record<string, boolean | undefined>> = { skip: true, include: false };
 
+/** The arguments that list what to look up. */
+const ID_LISTS: readonly string[] = ['ids', 'codes'];
+
 function looksForIds(field: GraphQLField<unknown, unknown>): boolean {
-  return takes(field, 'ids');
+  return ID_LISTS.some((name) => takes(field, name));
 }
 
 function takes({ args }: GraphQLField<unknown, unknown>, argument: string): boolean {

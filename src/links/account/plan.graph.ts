@@ -2,6 +2,7 @@ import { builder, databaseId } from '../../graph/builder.ts';
 import { flagFilter } from '../../graph/lists/filters.ts';
 import { listTable } from '../../graph/lists/list-table.ts';
 import { byId, byText } from '../../graph/lists/orders.ts';
+import { lookupField } from '../../graph/lookup.ts';
 import {
   type Plan,
   type PlanFeature,
@@ -159,3 +160,9 @@ builder.queryField('plans', (t) =>
     resolve: (_root, args, { links }) => links.all(plans, planTable.view(args)),
   }),
 );
+
+lookupField('plan', PlanRef, plans, {
+  what: 'A plan',
+  whose: 'The plan’s',
+  cost: 'The API key must belong to an administrator. Costs no upstream request while the list of plans is cached, otherwise 1.',
+});

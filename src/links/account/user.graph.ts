@@ -1,10 +1,10 @@
 import { GatewayError } from '../../errors.ts';
 import { builder, databaseId, lazily } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
-import { parseId } from '../../graph/ids/global-id.ts';
 import { timeFilter } from '../../graph/lists/filters.ts';
 import { listTable } from '../../graph/lists/list-table.ts';
 import { byId, byText, byTime } from '../../graph/lists/orders.ts';
+import { lookupField } from '../../graph/lookup.ts';
 import { deletion, resultOf } from '../../graph/result.ts';
 import { andThen } from '../../scheduling/at-once.ts';
 import type { Known } from '../../upstream/request.ts';
@@ -131,16 +131,13 @@ builder.queryFields((t) => ({
     resolve: (_root, args, { links }) =>
       links.all(users(args.filter, args.email), userTable.view(args)),
   }),
-  user: t.field({
-    type: UserRef,
-    description:
-      'A user; null if it does not exist. The API key must belong to an administrator. Costs no upstream request while the list of all users is cached, otherwise 1.',
-    args: {
-      id: t.arg.id({ required: true, description: 'The user’s `id` or `databaseId`.' }),
-    },
-    resolve: (_root, { id }, { links }) => links.find(allUsers, parseId('User', id)),
-  }),
 }));
+
+lookupField('user', UserRef, allUsers, {
+  what: 'A user',
+  whose: 'The user’s',
+  cost: 'The API key must belong to an administrator. Costs no upstream request while the list of all users is cached, otherwise 1.',
+});
 
 const CreateUserInput = builder.inputType('CreateUserInput', {
   description: 'The user to create. The API sets default values for omitted members.',

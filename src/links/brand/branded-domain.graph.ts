@@ -2,6 +2,7 @@ import { builder, databaseId, lazily } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
 import { listField } from '../../graph/lists/list-field.ts';
 import { byId, byText } from '../../graph/lists/orders.ts';
+import { lookupField } from '../../graph/lookup.ts';
 import { deletion, resultOf } from '../../graph/result.ts';
 import type { Known } from '../../upstream/request.ts';
 import {
@@ -48,6 +49,11 @@ listField('domains', BrandedDomainRef, domains, {
     DOMAIN: byText('domain', 'The domain as a URL with its scheme.'),
     ID: byId,
   },
+});
+
+lookupField('domain', BrandedDomainRef, domains, {
+  what: 'A branded domain',
+  whose: 'The domain’s',
 });
 
 const whichDomain = 'The domain’s `id` or `databaseId`.';

@@ -2,6 +2,7 @@ import { builder, databaseId } from '../../graph/builder.ts';
 import { textFilter, timeFilter } from '../../graph/lists/filters.ts';
 import { listField } from '../../graph/lists/list-field.ts';
 import { byId, byText, byTime } from '../../graph/lists/orders.ts';
+import { lookupField } from '../../graph/lookup.ts';
 import { type CtaOverlay, overlays } from './cta-overlay.ts';
 
 const CtaOverlayRef = builder.objectRef<CtaOverlay>('CtaOverlay');
@@ -45,4 +46,9 @@ listField('overlays', CtaOverlayRef, overlays, {
     ),
     timeFilter('createdAt', ({ date }) => date, 'Only overlays created in this range of time.'),
   ],
+});
+
+lookupField('overlay', CtaOverlayRef, overlays, {
+  what: 'A call-to-action overlay',
+  whose: 'The overlay’s',
 });

@@ -3,6 +3,7 @@ import { InputChecks } from '../../graph/checks.ts';
 import { choiceFilter, timeFilter } from '../../graph/lists/filters.ts';
 import { listField } from '../../graph/lists/list-field.ts';
 import { byId, byText, byTime } from '../../graph/lists/orders.ts';
+import { lookupField } from '../../graph/lookup.ts';
 import { deletion, resultOf } from '../../graph/result.ts';
 import type { Known } from '../../upstream/request.ts';
 import {
@@ -82,6 +83,8 @@ listField('pixels', PixelRef, pixels, {
     timeFilter('createdAt', ({ date }) => date, 'Only pixels created in this range of time.'),
   ],
 });
+
+lookupField('pixel', PixelRef, pixels, { what: 'A tracking pixel', whose: 'The pixel’s' });
 
 const whichPixel = 'The pixel’s `id` or `databaseId`.';
 

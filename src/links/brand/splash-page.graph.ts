@@ -2,6 +2,7 @@ import { builder, databaseId } from '../../graph/builder.ts';
 import { timeFilter } from '../../graph/lists/filters.ts';
 import { listField } from '../../graph/lists/list-field.ts';
 import { byId, byText, byTime } from '../../graph/lists/orders.ts';
+import { lookupField } from '../../graph/lookup.ts';
 import { type SplashPage, splashPages } from './splash-page.ts';
 
 const SplashPageRef = builder.objectRef<SplashPage>('SplashPage');
@@ -35,4 +36,9 @@ listField('splashPages', SplashPageRef, splashPages, {
   filters: [
     timeFilter('createdAt', ({ date }) => date, 'Only splash pages created in this range of time.'),
   ],
+});
+
+lookupField('splashPage', SplashPageRef, splashPages, {
+  what: 'A custom splash page',
+  whose: 'The splash page’s',
 });

@@ -1,9 +1,9 @@
 import { builder, databaseId, lazily } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
-import { parseId } from '../../graph/ids/global-id.ts';
 import { flagFilter } from '../../graph/lists/filters.ts';
 import { listField } from '../../graph/lists/list-field.ts';
 import { byId, byNumber, byText } from '../../graph/lists/orders.ts';
+import { lookupField } from '../../graph/lookup.ts';
 import { deletion, resultOf } from '../../graph/result.ts';
 import type { Known } from '../../upstream/request.ts';
 import {
@@ -66,17 +66,7 @@ listField('campaigns', CampaignRef, campaigns, {
   ],
 });
 
-builder.queryField('campaign', (t) =>
-  t.field({
-    type: CampaignRef,
-    description:
-      'A campaign; null if it does not exist. Costs no upstream request if the page that contains it is cached; otherwise 1 for each page from the first to that page.',
-    args: {
-      id: t.arg.id({ required: true, description: 'The campaign’s `id` or `databaseId`.' }),
-    },
-    resolve: (_root, { id }, { links }) => links.find(campaigns, parseId('Campaign', id)),
-  }),
-);
+lookupField('campaign', CampaignRef, campaigns, { what: 'A campaign', whose: 'The campaign’s' });
 
 const slugDescription = 'Last part of the rotator’s URL. A campaign without a slug has no rotator.';
 

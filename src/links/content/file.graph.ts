@@ -4,6 +4,7 @@ import { fault, InputChecks } from '../../graph/checks.ts';
 import { timeFilter } from '../../graph/lists/filters.ts';
 import { listField } from '../../graph/lists/list-field.ts';
 import { byId, byNumber, byText, byTime } from '../../graph/lists/orders.ts';
+import { lookupField } from '../../graph/lookup.ts';
 import { resultOf } from '../../graph/result.ts';
 import { parseDay } from '../../upstream/decode/timestamp.ts';
 import type { ByteStream, Known } from '../../upstream/request.ts';
@@ -66,6 +67,8 @@ listField<Known<File>, File>(
     ],
   },
 );
+
+lookupField('file', FileRef, all, { what: 'An uploaded file', whose: 'The file’s' });
 
 const UploadFileInput = builder.inputType('UploadFileInput', {
   description: 'A small file to upload. The API sets default values for omitted members.',
