@@ -10,6 +10,7 @@ import { expectsContinue, lingering } from '../http/door/body/linger.ts';
 import { asksForDryRun, type Callers, dryRunHeader } from '../http/door/caller.ts';
 import { jsonAnswer, respond } from '../http/respond.ts';
 import { uploadFile } from '../links/content/file.ts';
+import { withDomain } from '../links/content/upload-domain.ts';
 import { inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import { loopTurns } from '../scheduling/loop-turns.ts';
@@ -44,7 +45,8 @@ export type FilesRoute = (
 /**
  * `PUT /files/:filename` streams a file of any size to the upstream. Only its first bytes are read before the
  * upload has its slot under the rate limit, and then it is read no faster than the upstream accepts it; a slot is
- * requested when the first bytes have arrived. Costs 1 upstream request. Responds with `{ id, databaseId, shortUrl
+ * requested when the first bytes have arrived. Costs 1 upstream request, plus the read of a domain that is given by
+ * its id and not cached. Responds with `{ id, databaseId, shortUrl
  * }` and status 201, or with `{ errors }` in the format of `/graphql`. A body that ends early, or grows too large,
  * aborts the upstream's request instead of ending it.
  * Implements: Link API > Files > POST /api/files/upload/:filename.
@@ -107,7 +109,9 @@ async function upload(
     await body.begin();
     if (body.bytes === 0) throw emptyFile();
     await loopTurns.turn(caller.name);
-    const { id, shortUrl = null } = await running.run(() => links.write(uploadFile(input, body)));
+    const { id, shortUrl = null } = await running.run(async () =>
+      links.write(uploadFile(await withDomain(input, links), body)),
+    );
     body.close();
     const file = { id: encodeGlobalId('File', id), databaseId: id, shortUrl };
     respond(response, jsonAnswer(201, file), lingering(clock));
@@ -169,6 +173,6 @@ function refusePart({ headers }: IncomingMessage): void {
 function refuseDryRun({ headers }: IncomingMessage): void {
   if (!asksForDryRun(headers[dryRunHeader]?.toString())) return;
   throw new BadUserInput(
-    'Uploads have no dry run: an upload always costs 1 upstream request. Remove the header X-Gateway-Dry-Run.',
+    'Uploads have no dry run: an upload costs 1 upstream request. Remove the header X-Gateway-Dry-Run.',
   );
 }

@@ -5,7 +5,7 @@ import {
   type InputIssueCode,
   InvalidInput,
 } from '../errors.ts';
-import { parseId } from './ids/global-id.ts';
+import { parseReference, type Reference } from './ids/global-id.ts';
 
 /** Minimum number of characters of a password. */
 const PASSWORD_LENGTH = 5;
@@ -41,13 +41,39 @@ export class InputChecks {
 
   /** An id of a type of this graph, global or the upstream's integer; 0 after an issue. */
   id(member: string, typename: string, text: string): number {
+    return this.reference(member, [typename], text).id;
+  }
+
+  /** An id of one of several types, of which the first is the usual one; the id 0 after an issue. */
+  reference(member: string, typenames: readonly [string, ...string[]], text: string): Reference {
     try {
-      return parseId(typename, text);
+      return parseReference(typenames, text);
     } catch (error) {
       if (!(error instanceof BadUserInput)) throw error;
-      this.issue(member, fault('INVALID_ID', error.message, { type: typename }));
-      return 0;
+      this.issue(member, fault('INVALID_ID', error.message, { type: typenames[0] }));
+      return { typename: null, id: 0 };
     }
+  }
+
+  /**
+   * The integer id that one of two arguments gives: `byId` an ID, `byInteger` the upstream's integer, for clients
+   * whose variables are integers; 0 after an issue.
+   */
+  eitherId(
+    [byId, byInteger]: readonly [string, string],
+    typenames: readonly [string, ...string[]],
+    given: Readonly<Record<string, string | number | null | undefined>>,
+  ): Reference {
+    const [id, integer] = [given[byId], given[byInteger]];
+    this.anyGiven({ [byId]: id, [byInteger]: integer });
+    if (typeof integer === 'number') this.positive(byInteger, integer);
+    if (typeof id !== 'string') return { typename: null, id: Number(integer ?? 0) };
+    const reference = this.reference(byId, typenames, id);
+    if (integer != null && reference.id > 0 && reference.id !== integer) {
+      const message = `is another ID than \`${byInteger}\`.`;
+      this.issue(byId, fault('INVALID_ID', message, { type: typenames[0] }));
+    }
+    return reference;
   }
 
   /** An upstream's integer id, or a count. */

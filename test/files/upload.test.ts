@@ -116,6 +116,19 @@ describe('PUT /files/:filename', () => {
     });
   });
 
+  it('takes a domain by its id, and refuses that of anything else', async () => {
+    const { data } = await world.links<{ data: { domains: { id: number }[] } }>('/api/domains');
+    const global = (type: string) =>
+      Buffer.from(`${type}:${data.domains[0]?.id}`).toString('base64url');
+    const answer = await upload(url, `/files/a.txt?domain=${global('BrandedDomain')}`, 'x');
+    expect(answer.status).toBe(201);
+    expect(received()[0]?.query).toEqual({ domain: expect.stringMatching(/^https:\/\//) });
+    expect(await upload(url, `/files/a.txt?domain=${global('Channel')}`, 'x')).toMatchObject({
+      status: 400,
+    });
+    expect(received()).toHaveLength(1);
+  });
+
   it('guards the download as it was told', async () => {
     const guarded = await upload(url, '/files/a.txt?password=rye&maxdownloads=1', 'secret');
     const at = String(guarded.shortUrl);

@@ -145,17 +145,20 @@ builder.mutationFields((t) => ({
         required: true,
         description: 'The campaign’s `id` or `databaseId`.',
       }),
+      link: t.arg.id({
+        description:
+          'The link: the `id` or `databaseId` of a channel item that is a link. Required unless `linkId` is set.',
+      }),
       linkId: t.arg.int({
-        required: true,
-        description: 'The link’s integer ID in the upstream API.',
+        description: 'The link’s integer ID in the upstream API. Required unless `link` is set.',
       }),
     },
     resolve: (_root, args, { links }) => {
       const checks = new InputChecks();
       const id = checks.id('campaignId', 'Campaign', args.campaignId);
-      checks.positive('linkId', args.linkId);
+      const link = checks.eitherId(['link', 'linkId'], ['LinkItem'], args);
       checks.done();
-      return links.write(assignLinkToCampaign(id, args.linkId));
+      return links.write(assignLinkToCampaign(id, link.id));
     },
   }),
 }));

@@ -1,4 +1,5 @@
 import { builder } from '../../graph/builder.ts';
+import { fault, type InputChecks } from '../../graph/checks.ts';
 import { encodeGlobalId } from '../../graph/ids/global-id.ts';
 import type { ChannelItem, ChannelItemType } from './channel.ts';
 import { findQrCode, QrCodeRef } from './qr-code.graph.ts';
@@ -84,3 +85,34 @@ export const ChannelItemRef = builder.unionType('ChannelItem', {
   types: [LinkItemRef, BioItemRef, QrItemRef],
   resolveType: (item) => typenames[item.type],
 });
+
+/** The types whose ids name a channel item: those of items, and the row that an item stands for. */
+const typesOfItems: Readonly<Record<string, ChannelItemType>> = {
+  LinkItem: 'LINKS',
+  BioItem: 'BIO',
+  QrItem: 'QR',
+  QrCode: 'QR',
+};
+
+/** The item that `type` with `itemId`, or `item`, names. Its type and `type` must agree, if both are given. */
+export function checkItem(
+  checks: InputChecks,
+  given: {
+    readonly type?: ChannelItemType | null | undefined;
+    readonly item?: string | null | undefined;
+    readonly itemId?: number | null | undefined;
+  },
+): Pick<ChannelItem, 'type' | 'id'> {
+  const { item, itemId, type } = given;
+  const ofType = Object.keys(typesOfItems).filter((each) => !type || typesOfItems[each] === type);
+  const [first = '', ...others] = ofType;
+  const { id, typename } = checks.eitherId(['item', 'itemId'], [first, ...others], {
+    item,
+    itemId,
+  });
+  const known = type ?? (typename === null ? undefined : typesOfItems[typename]);
+  if (!known && id > 0) {
+    checks.issue('type', fault('REQUIRED', 'is required for an integer ID.'));
+  }
+  return { type: known ?? 'LINKS', id };
+}

@@ -21,7 +21,7 @@ import {
   deleteChannel,
   updateChannel,
 } from './channel.ts';
-import { ChannelItemRef, ChannelItemTypeRef } from './channel-item.graph.ts';
+import { ChannelItemRef, ChannelItemTypeRef, checkItem } from './channel-item.graph.ts';
 
 /** Fields of a channel, besides its items, that resolve without its row in the list. */
 const WITHOUT_ROW = new Set(['__typename', 'id', 'databaseId']);
@@ -201,20 +201,23 @@ builder.mutationFields((t) => ({
       channelId: t.arg.id({ required: true, description: whichChannel }),
       type: t.arg({
         type: ChannelItemTypeRef,
-        required: true,
-        description: 'Kind of the item.',
+        description:
+          'Kind of the item. Required if the item is given by its integer; otherwise the `id` says it.',
+      }),
+      item: t.arg.id({
+        description:
+          'The item: the `id` or `databaseId` of a channel item, or of a QR code. Required unless `itemId` is set.',
       }),
       itemId: t.arg.int({
-        required: true,
-        description: 'The item’s integer ID in the upstream API.',
+        description: 'The item’s integer ID in the upstream API. Required unless `item` is set.',
       }),
     },
-    resolve: (_root, { channelId, type, itemId }, { links }) => {
+    resolve: (_root, { channelId, ...args }, { links }) => {
       const checks = new InputChecks();
       const id = checks.id('channelId', 'Channel', channelId);
-      checks.positive('itemId', itemId);
+      const item = checkItem(checks, args);
       checks.done();
-      return links.write(assignItemToChannel(id, { type, id: itemId }));
+      return links.write(assignItemToChannel(id, item));
     },
   }),
 }));

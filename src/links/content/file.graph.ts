@@ -9,6 +9,7 @@ import { resultOf } from '../../graph/result.ts';
 import { parseDay } from '../../upstream/decode/timestamp.ts';
 import type { ByteStream, Known } from '../../upstream/request.ts';
 import { type File, files, type UploadFile, uploadFile } from './file.ts';
+import { checkDomain, withDomain } from './upload-domain.ts';
 
 /** Fields that an upload's response omits are read from the list of all files. */
 const all = files();
@@ -83,7 +84,10 @@ const UploadFileInput = builder.inputType('UploadFileInput', {
     }),
     name: t.string({ description: 'Name of the file in the account.' }),
     custom: t.string({ description: 'Last part of the short URL.' }),
-    domain: t.string({ description: 'A branded domain of the account for the short URL.' }),
+    domain: t.string({
+      description:
+        'A branded domain of the account for the short URL, or its `id` or `databaseId`: an ID costs a read of the domain if not cached.',
+    }),
     password: t.string({ description: 'Password required for a download.' }),
     expiry: t.field({ type: 'Date', description: 'Last day on which the file can be downloaded.' }),
     maxDownloads: t.int({ description: 'Maximum number of downloads.' }),
@@ -102,7 +106,7 @@ builder.mutationField('uploadFile', (t) =>
         description: 'The file and its options.',
       }),
     },
-    resolve: async (_root, { input }, { links, uploadInlineMaxBytes }) => {
+    resolve: async (_root, { input }, { dryRun, links, uploadInlineMaxBytes }) => {
       const { file, ...options } = input;
       const upload = { ...options, filename: options.filename ?? file.name };
       const checks = new InputChecks('input');
@@ -111,7 +115,9 @@ builder.mutationField('uploadFile', (t) =>
         checks.issue('file', tooLargeInline(uploadInlineMaxBytes));
       checkUpload(checks, upload);
       checks.done();
-      return links.write(uploadFile(upload, streamOf(new Uint8Array(await file.arrayBuffer()))));
+      const isPlanned = dryRun !== undefined;
+      const resolved = await withDomain(upload, links, { base: ['input'], isPlanned });
+      return links.write(uploadFile(resolved, streamOf(new Uint8Array(await file.arrayBuffer()))));
     },
   }),
 );
@@ -133,9 +139,7 @@ export function checkUpload(checks: InputChecks, upload: UploadFile): void {
     checks.issue('name', fault('INVALID_FILENAME', message));
   }
   checks.slug('custom', upload.custom);
-  if (domain != null) {
-    checks.domain('domain', /^https?:/i.test(domain) ? domain : `https://${domain}`);
-  }
+  if (domain != null) checkDomain(checks, domain);
   checks.notBlank('password', upload.password);
   if (expiry != null && !(expiry.length === 10 && parseDay(expiry) === expiry)) {
     const message = 'must be a date, e.g. `2026-01-31`.';

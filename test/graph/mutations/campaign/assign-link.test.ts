@@ -4,6 +4,7 @@ import { behavesWhenDisturbed } from '../story.ts';
 import { CampaignStage, fields, globalId, list, rotating } from './campaigns.ts';
 
 const stage = new CampaignStage();
+const idOf = (type: string, id: number) => Buffer.from(`${type}:${id}`).toString('base64url');
 
 describe('Mutation.assignLinkToCampaign', () => {
   /** A link that stands in another campaign only. */
@@ -40,6 +41,40 @@ describe('Mutation.assignLinkToCampaign', () => {
       expect(await onPage()).toBe(1);
     },
   );
+
+  it.each([
+    ['its global id', `link: "${idOf('LinkItem', link)}"`],
+    ['the integer of the API as an ID', `link: "${link}"`],
+    ['both, which are the same', `link: "${idOf('LinkItem', link)}", linkId: ${link}`],
+  ])('takes a link by %s', async (_, given) => {
+    await stage.change(
+      `assignLinkToCampaign(campaignId: ${rotating}, ${given})`,
+      'Campaign { id }',
+    );
+    expect(stage.written).toEqual([{ method: 'POST', path }]);
+  });
+
+  it('takes an integer variable, as it always did', async () => {
+    const { errors } = await stage.world.ask(
+      'mutation ($link: Int!) { assignLinkToCampaign(campaignId: 999999, linkId: $link) { __typename } }',
+      { link },
+    );
+    expect(errors).toEqual([]);
+  });
+
+  it.each([
+    ['no link', '', [], 'must have at least one of `link`, `linkId`.'],
+    ['a QR code', `link: "${idOf('QrItem', link)}"`, ['link'], 'needs the ID of a LinkItem'],
+    ['two links', `link: "${link}", linkId: 7`, ['link'], 'is another ID than `linkId`'],
+    ['garbage', 'link: "zzz"', ['link'], 'is not an ID'],
+  ])('refuses %s, and spends no call', async (_, given, at, message) => {
+    const { result, calls } = await stage.change(
+      `assignLinkToCampaign(campaignId: ${rotating}, ${given})`,
+      'Campaign { id }',
+    );
+    expect(result.issues).toEqual([{ path: at, message: expect.stringContaining(message) }]);
+    expect(calls).toEqual([]);
+  });
 
   it('reads of the campaign what is selected, with one page', async () => {
     const [row] = (await stage.found(rotating)) as Row[];

@@ -15,6 +15,7 @@ import {
 } from './channels.ts';
 
 const stage = new ChannelStage();
+const idOf = (type: string, id: number) => Buffer.from(`${type}:${id}`).toString('base64url');
 
 describe('Mutation.assignItemToChannel', () => {
   /** Links that stand in other channels only: 1172 in two of them. */
@@ -40,6 +41,49 @@ describe('Mutation.assignItemToChannel', () => {
     expect((await stage.itemsOf(trade))?.filter((key) => key === `${type}:${item}`)).toHaveLength(
       1,
     );
+  });
+
+  it.each([
+    ['links', `item: "${idOf('LinkItem', link)}"`, link],
+    ['bio', `item: "${idOf('BioItem', 61)}", type: BIO`, 61],
+    ['qr', `item: "${idOf('QrItem', 440)}"`, 440],
+    ['qr', `item: "${idOf('QrCode', 440)}", itemId: 440`, 440],
+    ['qr', 'item: "440", type: QR', 440],
+  ])('takes an item of type %s by %s', async (spelling, given, item) => {
+    await stage.change(`assignItemToChannel(channelId: ${trade}, ${given})`, 'Channel { id }');
+    const request = `/api/channel/${trade}/assign/${spelling}/${item}`;
+    expect(stage.written).toEqual([{ method: 'POST', path: request }]);
+  });
+
+  it.each([
+    ['no item', 'type: QR', [], 'must have at least one of `item`, `itemId`.'],
+    ['an integer without a type', 'itemId: 440', ['type'], 'is required for an integer ID.'],
+    ['an integer ID without a type', 'item: "440"', ['type'], 'is required for an integer ID.'],
+    [
+      'another type',
+      `type: BIO, item: "${idOf('QrCode', 440)}"`,
+      ['item'],
+      'needs the ID of a BioItem.',
+    ],
+    [
+      'what is no item',
+      `item: "${idOf('Campaign', 53)}"`,
+      ['item'],
+      'needs the ID of a LinkItem or a BioItem or a',
+    ],
+    [
+      'two items',
+      `item: "${idOf('QrItem', 440)}", itemId: 7`,
+      ['item'],
+      'is another ID than `itemId`',
+    ],
+  ])('refuses %s, and spends no call', async (_, given, at, message) => {
+    const { result, calls } = await stage.change(
+      `assignItemToChannel(channelId: ${trade}, ${given})`,
+      'Channel { id }',
+    );
+    expect(result.issues).toEqual([{ path: at, message: expect.stringContaining(message) }]);
+    expect(calls).toEqual([]);
   });
 
   it('shows in the items it answers itself, and in those that were kept, at 1 page', async () => {

@@ -65,6 +65,34 @@ describe('Mutation.uploadFile', () => {
     expect(stage.received()[1]?.query).toEqual({});
   });
 
+  it('takes a domain by its id, at the read of the domains', async () => {
+    const answer = await stage.world.links<{ data: { domains: Row[] } }>('/api/domains');
+    const row = answer.data.domains[0] as { id: number; domain: string };
+    const global = Buffer.from(`BrandedDomain:${row.id}`).toString('base64url');
+    const calls: number[] = [];
+    for (const domain of [global, String(row.id)]) {
+      stage.world.forgetCalls();
+      const { data } = await stage.uploadFile(file('a.txt', 'x'), { domain });
+      expect(String(data?.uploadFile['shortUrl'])).toContain(`${row.domain}/`);
+      expect(stage.received()[0]?.query).toEqual({ domain: row.domain });
+      calls.push(stage.world.calls().filter((call) => call.includes('/api/domains')).length);
+    }
+    expect(calls).toEqual([1, 0]);
+  });
+
+  it.each([
+    ['of another type', Buffer.from('Channel:7').toString('base64url'), 0],
+    ['that no domain has', '999999', 1],
+  ])('refuses the id of a domain %s, and uploads nothing', async (_, domain, reads) => {
+    const { data } = await stage.uploadFile(file('a.txt', 'x'), { domain });
+    expect(data?.uploadFile).toMatchObject({
+      __typename: 'InvalidInput',
+      issues: [{ path: ['input', 'domain'] }],
+    });
+    expect(stage.received()).toEqual([]);
+    expect(stage.world.calls()).toHaveLength(reads);
+  });
+
   it('guards the download as it was told', async () => {
     const guarded = await stage.uploadFile(file('a.txt', 'secret'), {
       password: 'rye',
