@@ -215,9 +215,22 @@ describe('The graph', () => {
     const leaving = fieldsOf({ types: schema }).filter(
       ([, field]) => field.deprecationReason != null,
     );
-    expect(leaving.map(([coordinate]) => coordinate)).toEqual([]);
-    for (const [, { deprecationReason }] of leaving) {
-      expect(deprecationReason).toMatch(/^[A-Z].+ Use `\w+`\.$/);
+    expect(leaving.map(([coordinate]) => coordinate).toSorted()).toEqual([
+      'Account.expires',
+      'Account.registered',
+      'CtaOverlay.date',
+      'File.date',
+      'Pixel.date',
+      'Purchase.date',
+      'QrCode.date',
+      'SplashPage.date',
+      'User.expires',
+      'User.registered',
+    ]);
+    for (const [coordinate, { deprecationReason, type }] of leaving) {
+      const [, name] = /^[A-Z].+ Use `(\w+)`\.$/.exec(deprecationReason ?? '') ?? [];
+      const [typename] = coordinate.split('.');
+      expect(elements.get(`${typename}.${name}`)?.promise, coordinate).toBe(String(type));
     }
   });
 

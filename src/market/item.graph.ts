@@ -3,6 +3,8 @@ import { amountFilter, choiceFilter, textFilter, timeFilter } from '../graph/lis
 import { listField } from '../graph/lists/list-field.ts';
 import { byId, byText, byTime } from '../graph/lists/orders.ts';
 import { lookupField } from '../graph/lookup.ts';
+import { loopTurns } from '../scheduling/loop-turns.ts';
+import { textOfHtml } from './html-text.ts';
 import { type Item, type ItemMedia, type ItemMediaKind, type ItemPrice, items } from './item.ts';
 
 const ItemMediaKindRef = builder.enumType('ItemMediaKind', {
@@ -55,6 +57,9 @@ const ItemPriceRef = builder.objectRef<ItemPrice>('ItemPrice').implement({
   }),
 });
 
+/** Characters of HTML that are converted at once: a longer text waits for a turn, since there can be hundreds. */
+const SHORT_HTML = 1000;
+
 /** The type of `Query.item` and `Purchase.item`. */
 export const ItemRef = builder.objectRef<Item>('Item');
 
@@ -69,6 +74,16 @@ builder.node(ItemRef, {
     }),
     description: t.exposeString('description', {
       description: 'Description, which can contain HTML; null if the item has none.',
+    }),
+    descriptionText: t.string({
+      description:
+        'Description as plain text: HTML without tags, each block on a line; null if the item has none. Of a description with more than 20,000 characters, the text of the first 20,000, followed by `…`. Costs no extra upstream request.',
+      resolve: ({ description }, _args, { viewer }) => {
+        if (description === null || description.length <= SHORT_HTML) {
+          return description && textOfHtml(description);
+        }
+        return loopTurns.turn(viewer.name).then(() => textOfHtml(description));
+      },
     }),
     category: t.exposeString('category', {
       description: 'Category on the marketplace; null if it has none.',

@@ -3,6 +3,7 @@ import { builder } from '../graph/builder.ts';
 import type { GraphContext } from '../graph/context.ts';
 import { decodeSealed, encodeSealed } from '../graph/ids/global-id.ts';
 import { countRefused } from '../graph/ids/refused.ts';
+import { renamedTo } from '../graph/renamed.ts';
 import type { AtOnce } from '../scheduling/at-once.ts';
 import { ItemRef } from './item.graph.ts';
 import { type Purchase, purchase } from './purchase.ts';
@@ -47,9 +48,14 @@ builder.node(PurchaseRef, {
       description:
         'Whether the buyer has downloaded the item; null if the API does not provide it.',
     }),
+    createdAt: t.expose('date', {
+      type: 'DateTime',
+      description: 'Time of the purchase; null if the API does not provide it.',
+    }),
     date: t.expose('date', {
       type: 'DateTime',
       description: 'Time of the purchase; null if the API does not provide it.',
+      ...renamedTo('createdAt'),
     }),
   }),
 });

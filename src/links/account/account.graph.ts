@@ -1,6 +1,7 @@
 import { builder, databaseId } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
 import type { GraphContext } from '../../graph/context.ts';
+import { renamedTo } from '../../graph/renamed.ts';
 import { resultOf } from '../../graph/result.ts';
 import { type AtOnce, andThen } from '../../scheduling/at-once.ts';
 import {
@@ -58,15 +59,27 @@ builder.node(AccountRef, {
       description: 'Kind of the account; null if the API sends an unknown value.',
       resolve: lazily('status'),
     }),
+    expiresAt: t.field({
+      type: 'DateTime',
+      description: 'Time at which the plan expires; null if it does not expire.',
+      resolve: lazily('expires'),
+    }),
     expires: t.field({
       type: 'DateTime',
       description: 'Time at which the plan expires; null if it does not expire.',
       resolve: lazily('expires'),
+      ...renamedTo('expiresAt'),
+    }),
+    registeredAt: t.field({
+      type: 'DateTime',
+      description: 'Registration time; null if the API does not provide it.',
+      resolve: lazily('registered'),
     }),
     registered: t.field({
       type: 'DateTime',
       description: 'Registration time; null if the API does not provide it.',
       resolve: lazily('registered'),
+      ...renamedTo('registeredAt'),
     }),
   }),
 });

@@ -5,6 +5,7 @@ import { timeFilter } from '../../graph/lists/filters.ts';
 import { listTable } from '../../graph/lists/list-table.ts';
 import { byId, byText, byTime } from '../../graph/lists/orders.ts';
 import { lookupField } from '../../graph/lookup.ts';
+import { renamedTo } from '../../graph/renamed.ts';
 import { deletion, resultOf } from '../../graph/result.ts';
 import { andThen } from '../../scheduling/at-once.ts';
 import type { Known } from '../../upstream/request.ts';
@@ -51,15 +52,27 @@ builder.node(UserRef, {
       description: 'Kind of the account; null if the API sends an unknown value.',
       resolve: lazily(allUsers, 'status'),
     }),
+    expiresAt: t.field({
+      type: 'DateTime',
+      description: 'Time at which the user’s plan expires; null if it does not expire.',
+      resolve: lazily(allUsers, 'expires'),
+    }),
     expires: t.field({
       type: 'DateTime',
       description: 'Time at which the user’s plan expires; null if it does not expire.',
       resolve: lazily(allUsers, 'expires'),
+      ...renamedTo('expiresAt'),
+    }),
+    registeredAt: t.field({
+      type: 'DateTime',
+      description: 'Registration time; null if the API does not provide it.',
+      resolve: lazily(allUsers, 'registered'),
     }),
     registered: t.field({
       type: 'DateTime',
       description: 'Registration time; null if the API does not provide it.',
       resolve: lazily(allUsers, 'registered'),
+      ...renamedTo('registeredAt'),
     }),
     planId: t.int({
       description: 'The `databaseId` of the user’s plan; null if the user has none.',

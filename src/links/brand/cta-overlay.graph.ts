@@ -3,6 +3,7 @@ import { textFilter, timeFilter } from '../../graph/lists/filters.ts';
 import { listField } from '../../graph/lists/list-field.ts';
 import { byId, byText, byTime } from '../../graph/lists/orders.ts';
 import { lookupField } from '../../graph/lookup.ts';
+import { renamedTo } from '../../graph/renamed.ts';
 import { type CtaOverlay, overlays } from './cta-overlay.ts';
 
 const CtaOverlayRef = builder.objectRef<CtaOverlay>('CtaOverlay');
@@ -20,9 +21,14 @@ builder.node(CtaOverlayRef, {
     name: t.exposeString('name', {
       description: 'Name of the overlay; null if it has none.',
     }),
+    createdAt: t.expose('date', {
+      type: 'DateTime',
+      description: 'Creation time; null if the API does not provide it.',
+    }),
     date: t.expose('date', {
       type: 'DateTime',
       description: 'Creation time; null if the API does not provide it.',
+      ...renamedTo('createdAt'),
     }),
   }),
 });

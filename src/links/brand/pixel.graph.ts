@@ -4,6 +4,7 @@ import { choiceFilter, timeFilter } from '../../graph/lists/filters.ts';
 import { listField } from '../../graph/lists/list-field.ts';
 import { byId, byText, byTime } from '../../graph/lists/orders.ts';
 import { lookupField } from '../../graph/lookup.ts';
+import { renamedTo } from '../../graph/renamed.ts';
 import { deletion, resultOf } from '../../graph/result.ts';
 import type { Known } from '../../upstream/request.ts';
 import {
@@ -60,10 +61,16 @@ builder.node(PixelRef, {
       description: 'The pixel’s ID at its provider; null if the API does not provide it.',
       resolve: lazily(pixels, 'tag'),
     }),
+    createdAt: t.field({
+      type: 'DateTime',
+      description: 'Creation time; null if the API does not provide it.',
+      resolve: lazily(pixels, 'date'),
+    }),
     date: t.field({
       type: 'DateTime',
       description: 'Creation time; null if the API does not provide it.',
       resolve: lazily(pixels, 'date'),
+      ...renamedTo('createdAt'),
     }),
   }),
 });

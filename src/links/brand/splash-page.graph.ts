@@ -3,6 +3,7 @@ import { timeFilter } from '../../graph/lists/filters.ts';
 import { listField } from '../../graph/lists/list-field.ts';
 import { byId, byText, byTime } from '../../graph/lists/orders.ts';
 import { lookupField } from '../../graph/lookup.ts';
+import { renamedTo } from '../../graph/renamed.ts';
 import { type SplashPage, splashPages } from './splash-page.ts';
 
 const SplashPageRef = builder.objectRef<SplashPage>('SplashPage');
@@ -16,9 +17,14 @@ builder.node(SplashPageRef, {
     name: t.exposeString('name', {
       description: 'Name of the splash page; null if it has none.',
     }),
+    createdAt: t.expose('date', {
+      type: 'DateTime',
+      description: 'Creation time; null if the API does not provide it.',
+    }),
     date: t.expose('date', {
       type: 'DateTime',
       description: 'Creation time; null if the API does not provide it.',
+      ...renamedTo('createdAt'),
     }),
   }),
 });

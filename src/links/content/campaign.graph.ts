@@ -5,6 +5,7 @@ import { listField } from '../../graph/lists/list-field.ts';
 import { byId, byNumber, byText } from '../../graph/lists/orders.ts';
 import { lookupField } from '../../graph/lookup.ts';
 import { deletion, resultOf } from '../../graph/result.ts';
+import { andThen } from '../../scheduling/at-once.ts';
 import type { Known } from '../../upstream/request.ts';
 import {
   assignLinkToCampaign,
@@ -12,8 +13,11 @@ import {
   campaigns,
   createCampaign,
   deleteCampaign,
+  slugOf,
   updateCampaign,
 } from './campaign.ts';
+
+const rotatorUrlOf = lazily(campaigns, 'rotatorUrl');
 
 const CampaignRef = builder.objectRef<Known<Campaign>>('Campaign');
 
@@ -34,7 +38,12 @@ builder.node(CampaignRef, {
     rotatorUrl: t.string({
       description:
         'URL that redirects to each link of the campaign in rotation; null if the campaign has no slug.',
-      resolve: lazily(campaigns, 'rotatorUrl'),
+      resolve: rotatorUrlOf,
+    }),
+    slug: t.string({
+      description:
+        'Last part of `rotatorUrl`, from which it is derived; null if the campaign has no rotator. Costs what `rotatorUrl` costs.',
+      resolve: (row, args, context) => andThen(rotatorUrlOf(row, args, context), slugOf),
     }),
     listUrl: t.string({
       description: 'URL of the page that lists the links of the campaign; null if there is none.',

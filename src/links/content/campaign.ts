@@ -32,6 +32,21 @@ export const campaigns: List<Campaign> = {
   decode: pageDecoder({ resource: 'campaigns', keys: ['campaigns'], fields }),
 };
 
+/**
+ * The last part of a rotator's URL, as it was set; `null` without a rotator. Of a slug that the upstream has changed,
+ * it is what became of it.
+ */
+export function slugOf(rotatorUrl: string | null): string | null {
+  if (rotatorUrl === null || !URL.canParse(rotatorUrl)) return null;
+  const last = new URL(rotatorUrl).pathname.split('/').findLast(Boolean);
+  if (last === undefined) return null;
+  try {
+    return decodeURIComponent(last);
+  } catch {
+    return last;
+  }
+}
+
 /** Values of a campaign; the upstream chooses missing and `null` members. */
 export interface CreateCampaign {
   readonly name?: string | null | undefined;

@@ -5,6 +5,7 @@ import { timeFilter } from '../../graph/lists/filters.ts';
 import { listField } from '../../graph/lists/list-field.ts';
 import { byId, byNumber, byText, byTime } from '../../graph/lists/orders.ts';
 import { lookupField } from '../../graph/lookup.ts';
+import { renamedTo } from '../../graph/renamed.ts';
 import { resultOf } from '../../graph/result.ts';
 import { parseDay } from '../../upstream/decode/timestamp.ts';
 import type { ByteStream, Known } from '../../upstream/request.ts';
@@ -35,10 +36,16 @@ builder.node(FileRef, {
       description: 'Download URL; null if the API does not provide it.',
       resolve: lazily(all, 'shortUrl'),
     }),
+    createdAt: t.field({
+      type: 'DateTime',
+      description: 'Upload time; null if the API does not provide it.',
+      resolve: lazily(all, 'date'),
+    }),
     date: t.field({
       type: 'DateTime',
       description: 'Upload time; null if the API does not provide it.',
       resolve: lazily(all, 'date'),
+      ...renamedTo('createdAt'),
     }),
   }),
 });

@@ -6,6 +6,7 @@ import { parseId } from '../../graph/ids/global-id.ts';
 import { timeFilter } from '../../graph/lists/filters.ts';
 import { listField } from '../../graph/lists/list-field.ts';
 import { byId, byNumber, byText, byTime } from '../../graph/lists/orders.ts';
+import { renamedTo } from '../../graph/renamed.ts';
 import { deletion, resultOf } from '../../graph/result.ts';
 import { selectedFields } from '../../graph/rows/selection.ts';
 import type { Resource } from '../../resources.ts';
@@ -102,10 +103,16 @@ builder.node(QrCodeRef, {
       description: 'Name of the QR code; null if it has none.',
       resolve: lazily(qrCodes, 'name'),
     }),
+    createdAt: t.field({
+      type: 'DateTime',
+      description: 'Creation time; null if the API does not provide it.',
+      resolve: lazily(qrCodes, 'date'),
+    }),
     date: t.field({
       type: 'DateTime',
       description: 'Creation time; null if the API does not provide it.',
       resolve: lazily(qrCodes, 'date'),
+      ...renamedTo('createdAt'),
     }),
     statistics: t.field({
       type: QrStatisticsRef,
