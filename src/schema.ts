@@ -13,6 +13,8 @@ import './links/history/file-history.graph.ts';
 import './links/account/login-url.graph.ts';
 import './links/brand/pixel.graph.ts';
 import './links/account/plan.graph.ts';
+import './links/account/plan-usage.graph.ts';
+import './links/account/plan-users.graph.ts';
 import './links/content/qr-code.graph.ts';
 import './links/history/scan-history.graph.ts';
 import './links/brand/splash-page.graph.ts';

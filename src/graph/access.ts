@@ -74,6 +74,9 @@ export const access: Readonly<Record<string, Role>> = {
   'Mutation.createUser': 'admin',
   'Mutation.deleteUser': 'admin',
   'Mutation.createLoginUrl': 'admin',
+  // They read what only administrators may see.
+  'Account.plan': 'admin',
+  'Account.usage': 'admin',
   Plan: 'admin',
   User: 'admin',
 };

@@ -107,6 +107,22 @@ describe('the table of roles', () => {
   });
 });
 
+describe.each(['plan { id }', 'usage { used }'])('Account.%s', (selection) => {
+  const [name] = selection.split(' ');
+
+  it.each(['viewer', 'editor'])('is refused to a %s, who still sees the account', async (role) => {
+    const before = door.calls();
+    const { data, errors } = await door.ask(`{ account { username ${selection} } }`, role);
+    expect(data).toEqual({ account: { username: expect.any(String), [name ?? '']: null } });
+    expect(errors).toMatchObject([{ path: ['account', name], extensions: { code: 'FORBIDDEN' } }]);
+    expect(door.calls() - before).toBeLessThanOrEqual(1);
+  });
+
+  it('is open to an admin', async () => {
+    expect((await door.ask(`{ account { ${selection} } }`, 'admin')).errors).toEqual([]);
+  });
+});
+
 describe.each(['User', 'Plan'])('a %s', (typename) => {
   const id = Buffer.from(`${typename}:1`).toString('base64url');
 

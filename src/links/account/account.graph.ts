@@ -22,7 +22,8 @@ export const AccountStatusRef = builder.enumType('AccountStatus', {
   } satisfies Record<AccountStatus, { description: string }>,
 });
 
-const AccountRef = builder.objectRef<KnownAccount>('Account');
+/** The type of `Query.account`. */
+export const AccountRef = builder.objectRef<KnownAccount>('Account');
 
 /** Resolves a member of the account: without a request if it is known, otherwise 1 for all members together. */
 function lazily<Member extends keyof Account>(member: Member) {
@@ -32,15 +33,18 @@ function lazily<Member extends keyof Account>(member: Member) {
   };
 }
 
+/** The id of an account: without a request if it is known, otherwise 1. */
+export const accountId = lazily('id');
+
 builder.node(AccountRef, {
   description: 'The link-management account that owns the API key.',
-  id: { resolve: lazily('id'), parse: Number },
+  id: { resolve: accountId, parse: Number },
   loadWithoutCache: async (id, { links }) => {
     const own = await links.read(account);
     return own.id === id ? own : null;
   },
   fields: (t) => ({
-    databaseId: t.int({ ...databaseId, resolve: lazily('id') }),
+    databaseId: t.int({ ...databaseId, resolve: accountId }),
     email: t.string({
       description:
         'Email address for login and notifications; null if the API does not provide it.',

@@ -23,7 +23,8 @@ const UserFilterRef = builder.enumType('UserFilter', {
   } satisfies Record<UserFilter, { description: string }>,
 });
 
-const UserRef = builder.objectRef<Known<User>>('User');
+/** The type of `Query.users` and `Plan.users`. */
+export const UserRef = builder.objectRef<Known<User>>('User');
 
 const allUsers = users();
 const planIdOf = lazily(allUsers, 'planId');
