@@ -10,7 +10,7 @@ import { expectsContinue, lingering } from '../http/door/body/linger.ts';
 import { asksForDryRun, type Callers, dryRunHeader } from '../http/door/caller.ts';
 import { jsonAnswer, respond } from '../http/respond.ts';
 import { uploadFile } from '../links/content/file.ts';
-import { withDomain } from '../links/content/upload-domain.ts';
+import { withDomain } from '../links/content/upload-domain.graph.ts';
 import { inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import { loopTurns } from '../scheduling/loop-turns.ts';

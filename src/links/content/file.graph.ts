@@ -10,7 +10,7 @@ import { resultOf } from '../../graph/result.ts';
 import { parseDay } from '../../upstream/decode/timestamp.ts';
 import type { ByteStream, Known } from '../../upstream/request.ts';
 import { type File, files, type UploadFile, uploadFile } from './file.ts';
-import { checkDomain, withDomain } from './upload-domain.ts';
+import { checkDomain, withDomain } from './upload-domain.graph.ts';
 
 /** Fields that an upload's response omits are read from the list of all files. */
 const all = files();
