@@ -14,6 +14,8 @@ interface RateLimit {
   readonly remaining: number;
   readonly used: number;
   readonly resetAt: string | null;
+  readonly upstreamResetAt: string | null;
+  readonly windowSeconds: number;
   readonly queued: number;
   readonly cost: number;
 }
@@ -38,6 +40,15 @@ const RateLimitRef = builder.objectRef<RateLimit>('RateLimit').implement({
       type: 'DateTime',
       description:
         'Time at which the whole limit is available again if no further request is sent; null if it is available now.',
+    }),
+    upstreamResetAt: t.expose('upstreamResetAt', {
+      type: 'DateTime',
+      description:
+        'Time at which the API begins a new window, by the headers of its latest response; null if they do not say, or it has passed. It can be earlier than `resetAt`: the gateway counts each request for a whole window.',
+    }),
+    windowSeconds: t.exposeFloat('windowSeconds', {
+      nullable: false,
+      description: 'Length of the window in seconds; 0 if the API is not configured.',
     }),
     queued: t.exposeInt('queued', {
       nullable: false,
@@ -68,11 +79,15 @@ builder.queryField('rateLimit', (t) =>
       receipt.changesWithTime();
       const source = upstream === 'LINKS' ? links : market;
       const state = await source.budgetState(() => receipt.idle());
+      const momentIn = (ms: number | null | undefined): string | null =>
+        ms == null ? null : toDateTime(clock.wall() + ms);
       return {
         limit: state?.limit ?? 0,
         remaining: state?.remaining ?? 0,
         used: state?.used ?? 0,
-        resetAt: state?.resetInMs == null ? null : toDateTime(clock.wall() + state.resetInMs),
+        resetAt: momentIn(state?.resetInMs),
+        upstreamResetAt: momentIn(state?.upstreamResetInMs),
+        windowSeconds: (state?.windowMs ?? 0) / 1000,
         queued: state?.queued ?? 0,
         cost: receipt.calls(upstream),
       };

@@ -8,9 +8,9 @@ interface SeenBudget {
   readonly source: BudgetSource;
   readonly credential: Credential;
   readonly state: KeyState;
-  /** When no request counts any more, on `clock.now()`; `null` if none counted. */
-  readonly resetAt: number | null;
-  /** When it was last in this state. */
+  /** When its state was read, on `clock.now()`. */
+  readonly readAt: number;
+  /** When it was like this last. */
   at: number;
 }
 
@@ -45,9 +45,8 @@ export class WatchedBudgets {
   look(source: BudgetSource, credential: Credential): KeyState {
     const at = this.#clock.now();
     const state = source.budgetState(credential);
-    const resetAt = state.resetInMs === null ? null : at + state.resetInMs;
     const name = `${source.upstream} ${credential.partition}`;
-    this.#seen.set(name, { source, credential, state, resetAt, at });
+    this.#seen.set(name, { source, credential, state, readAt: at, at });
     return state;
   }
 
@@ -67,12 +66,18 @@ export class WatchedBudgets {
   }
 }
 
-function isLike({ resetAt, state }: SeenBudget, other: KeyState, now: number): boolean {
+function isLike({ readAt, state }: SeenBudget, other: KeyState, now: number): boolean {
   const same = (['limit', 'used', 'remaining', 'queued'] as const).every(
     (name) => state[name] === other[name],
   );
-  if (resetAt === null || other.resetInMs === null) return same && resetAt === other.resetInMs;
-  return same && Math.abs(now + other.resetInMs - resetAt) < SAME_RESET_MS;
+  return (
+    same &&
+    (['resetInMs', 'upstreamResetInMs'] as const).every((name) => {
+      const [before, after] = [state[name], other[name]];
+      if (before === null || after === null) return before === after;
+      return Math.abs(now + after - (readAt + before)) < SAME_RESET_MS;
+    })
+  );
 }
 
 function stateOf({ credential, source }: SeenBudget, now: number): KeyState {

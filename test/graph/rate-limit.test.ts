@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-const fields = 'limit remaining used queued cost resetAt';
+const fields = 'limit remaining used queued cost resetAt upstreamResetAt windowSeconds';
 
 interface Budgets {
   readonly links: Row;
@@ -25,7 +25,14 @@ interface Budgets {
 
 describe('Query.rateLimit', () => {
   it('shows an untouched budget of both upstreams, the link API when none is named', async () => {
-    const untouched = { used: 0, queued: 0, cost: 0, resetAt: null };
+    const untouched = {
+      used: 0,
+      queued: 0,
+      cost: 0,
+      resetAt: null,
+      upstreamResetAt: null,
+      windowSeconds: 60,
+    };
     expect(
       await world.data(
         `{ rateLimit { ${fields} } links: rateLimit(upstream: LINKS) { ${fields} } market: rateLimit(upstream: MARKET) { ${fields} } }`,
@@ -54,6 +61,8 @@ describe('Query.rateLimit', () => {
         queued: 0,
         cost: 6,
         resetAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+        upstreamResetAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+        windowSeconds: 60,
       });
       expect(data.market).toMatchObject({ limit: 60, used: 1, remaining: 59, cost: 1 });
       expect(receipt.calls).toBe(7);

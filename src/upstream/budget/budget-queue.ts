@@ -175,12 +175,14 @@ function stateOf(
   const count = used(budget);
   const heldMs = heldMsOf(view);
   const clear = clearMs(budget, rules, now);
+  const upstreamResetInMs = (budget.upstreamResetAt ?? now) - now;
   return {
     limit,
     used: Math.min(limit, count),
     remaining: heldMs > 0 ? 0 : Math.max(0, limit - count),
     queued,
     resetInMs: clear === null && heldMs === 0 ? null : Math.max(clear ?? 0, heldMs),
+    upstreamResetInMs: upstreamResetInMs > 0 ? upstreamResetInMs : null,
     // Computed on demand, because few readers use it.
     get writeInMs() {
       return writeInMs();

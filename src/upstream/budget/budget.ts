@@ -129,6 +129,8 @@ export interface BudgetState {
   readonly queued: number;
   /** Milliseconds until no request counts against the limit; `null` if none counts now. */
   readonly resetInMs: number | null;
+  /** Milliseconds until the upstream's own window begins again, as its headers say; `null` if they do not. */
+  readonly upstreamResetInMs: number | null;
   /** Estimated milliseconds until a new write would be sent. */
   readonly writeInMs: number;
 }

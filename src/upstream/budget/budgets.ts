@@ -28,6 +28,8 @@ const OUTSIDE_REMEMBERED = 2000;
 export interface KeyState extends BudgetState {
   /** False for a caller's key that the upstream is not known to have accepted. */
   readonly accepted: boolean;
+  /** The window of the limit, in milliseconds. */
+  readonly windowMs: number;
 }
 
 /**
@@ -79,7 +81,8 @@ export class Budgets implements Iterable<Budget> {
   stateOf(credential: Credential): KeyState {
     const { ofCaller, partition } = credential;
     const known = this.#budgets.has(partition) && !this.#tried.has(partition);
-    return { ...this.lookAt(credential).state, accepted: known || !ofCaller };
+    const { state, windowMs } = this.lookAt(credential);
+    return { ...state, accepted: known || !ofCaller, windowMs };
   }
 
   /** The upstream has accepted a key. */

@@ -137,6 +137,7 @@ describe('What the headers say', () => {
       remaining: 23,
       queued: 0,
       resetInMs: windowMs,
+      upstreamResetInMs: null,
       writeInMs: 0,
     });
   });

@@ -87,6 +87,7 @@ describe('The law of the limit', () => {
           remaining: limit,
           queued: 0,
           resetInMs: null,
+          upstreamResetInMs: null,
           writeInMs: 0,
         });
       }),

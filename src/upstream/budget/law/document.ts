@@ -104,6 +104,11 @@ export interface KeyBudget {
   readonly caution: Caution;
   /** Smoothed response time, for estimates only. */
   latencyMs: number;
+  /**
+   * When the upstream's own window begins again, by the latest Reset header: for display only. Absent before the
+   * first one, and in documents of older versions.
+   */
+  upstreamResetAt?: number;
   /** Number of refreshes that may follow each other immediately, as of a given time. */
   readonly pace: { tokens: number; at: number };
   readonly turns: TurnState;

@@ -38,6 +38,7 @@ export function endSlot(b: KeyBudget, rules: Rules, now: number, ending: Ending)
   const slot = takeHeld(b, id);
   if (!slot && b.answered.some((each) => each.id === id)) return nothing;
   const learnt = slot ? learn(b, rules, now, slot, feedback) : nothing;
+  if (slot && feedback.resetInMs !== null) b.upstreamResetAt = endedAt + feedback.resetInMs;
   const grantedAt = slot?.grantedAt ?? endedAt;
   if (slot && !slot.lengthy) b.latencyMs += (Math.max(0, endedAt - grantedAt) - b.latencyMs) / 8;
   const kept = flight ?? slot?.flight;
