@@ -8,6 +8,7 @@ import type { GraphContext } from './context.ts';
 import { semanticNonNullPlugin } from './directives/semantic-non-null.ts';
 import { decodeGlobalId, encodeGlobalId } from './ids/global-id.ts';
 import { globalIdPlugin } from './ids/global-id-field.ts';
+import { messagePathsPlugin } from './message-paths.ts';
 
 /** A file of a multipart request, as far as resolvers use it. */
 export interface UploadedFile {
@@ -35,7 +36,14 @@ export const builder = new SchemaBuilder<{
   DefaultNodeNullability: false;
 }>({
   // First in the list, so that the errors of all others can become members of result unions.
-  plugins: [ErrorsPlugin, semanticNonNullPlugin, accessPlugin, globalIdPlugin, RelayPlugin],
+  plugins: [
+    ErrorsPlugin,
+    semanticNonNullPlugin,
+    accessPlugin,
+    messagePathsPlugin,
+    globalIdPlugin,
+    RelayPlugin,
+  ],
   errors: { directResult: true },
   relay: {
     cursorType: 'String',
@@ -99,7 +107,7 @@ builder.queryType({
 
 builder.mutationType({
   description:
-    'All writes. Each field validates its input, then sends 1 upstream request. After its response, all reads return the changed data. Selected result fields that the upstream response does not contain are read separately, at the cost of that read; they are null if the object has been deleted by then.',
+    'All writes. Each field validates its input, then sends 1 upstream request. After its response, all reads return the changed data. Selected result fields that the upstream response does not contain are read separately, at the cost of that read; they are null if the object has been deleted by then. `extensions.messages` of the response contains what the API said about each successful write.',
 });
 
 /** Names and descriptions of a connection and its edge, for `t.connection`. */

@@ -10,7 +10,7 @@ interface SeenBudget {
   readonly state: KeyState;
   /** When its state was read, on `clock.now()`. */
   readonly readAt: number;
-  /** When it was like this last. */
+  /** When it was last in this state. */
   at: number;
 }
 

@@ -7,6 +7,7 @@ import type { CacheEntry, EntryState, Freshness } from './cache/cache.ts';
 import type { KeyedRead } from './cache/key.ts';
 import { changesAt } from './cache/refresher.ts';
 import type { EntryWatch } from './cache/watches.ts';
+import { WriteMessages } from './messages.ts';
 import type { Stamp } from './request.ts';
 import { Spending } from './spending.ts';
 
@@ -44,6 +45,8 @@ export class Receipt {
   readonly #waited: Stopwatch;
   /** The upstream requests that the operation may still send. */
   readonly spending = new Spending();
+  /** What the upstream said about the writes of the operation. */
+  readonly messages = new WriteMessages();
   /** Time for which the operation has waited for something newer than its fallbacks. */
   readonly withFallback: Stopwatch;
   /** The operation; `null` until it is known, and if there is none. */

@@ -57,6 +57,7 @@ export class Writes {
       if (answered.kind === 'value') {
         const { value } = answered;
         this.#ends(write, credential, true);
+        access.caller.receipt.messages.add(answered.message());
         return { outcome: { value }, touched: cached.touch(write.touches(value), credential, id) };
       }
       return this.#settleFailed(write, answered.failure, { credential, id });

@@ -5,7 +5,7 @@ import { type AtOnce, andThen, inBackground, UnderWay } from '../../scheduling/a
 import { loopTurns } from '../../scheduling/loop-turns.ts';
 import type { KeyState } from '../../upstream/budget/budgets.ts';
 import type { CountPoint, SeriesOf, StepSpan } from '../../upstream/count-history.ts';
-import { cachedRow, findById } from '../../upstream/lists/find-by-id.ts';
+import { cachedRow, findById, lastKnownRow } from '../../upstream/lists/find-by-id.ts';
 import { foreseenPages } from '../../upstream/lists/foreseen.ts';
 import type { Lists } from '../../upstream/lists/pages.ts';
 import type { ListSource } from '../../upstream/lists/read-pages.ts';
@@ -14,7 +14,7 @@ import type { Window, WindowRow } from '../../upstream/lists/walk.ts';
 import { readAll, readWindow, type WindowArguments } from '../../upstream/lists/window.ts';
 import type { Access, PlannedMode } from '../../upstream/operation.ts';
 import type { Reader } from '../../upstream/reader.ts';
-import type { Call, List, Read, Row, Write } from '../../upstream/request.ts';
+import type { Call, Known, List, Read, Row, Write } from '../../upstream/request.ts';
 import { type Seal, sealOf } from '../ids/seal.ts';
 import { WantedRows } from './wanted-rows.ts';
 
@@ -57,6 +57,9 @@ interface SourceOptions {
   readonly lists: Lists | null;
   readonly access: Access;
 }
+
+/** The result of an update, and the state before it: `null` if it was not cached. */
+export type Updated<T, R> = T & { readonly previous: R | null };
 
 /** What all fields of an operation have in common, so that their reads are batched. */
 class Batching {
@@ -113,6 +116,44 @@ export class Source {
   /** Sends a write: 1 upstream request, never repeated. See `Reader.write` for what it throws. */
   async write<T>(write: Write<T>): Promise<T> {
     return this.#required.write(write, this.#access);
+  }
+
+  /**
+   * Sends an update of a row of a list: 1 upstream request, as `write`. The result has the state before it as well.
+   * That is looked up when the response is there, so that it includes all writes that were confirmed until then.
+   */
+  async update<R extends Row>(
+    list: List<R>,
+    id: number,
+    write: Write<Known<R>>,
+  ): Promise<Updated<Known<R>, R>> {
+    return this.#updated(write, () => lastKnownRow(this.#required, list, id, this.#access));
+  }
+
+  /** The same for a row with a read of its own. */
+  async updateSingle<T extends object, R>(
+    read: Read<R>,
+    write: Write<T>,
+  ): Promise<Updated<T, R>> {
+    return this.#updated(write, () => {
+      const hit = this.#reader.peek(read, this.#access);
+      return hit && hit.state !== 'fallback' ? hit.entry.value : null;
+    });
+  }
+
+  async #updated<T extends object, R>(
+    write: Write<T>,
+    before: () => R | null,
+  ): Promise<Updated<T, R>> {
+    let previous: R | null = null;
+    const row = await this.write<T>({
+      ...write,
+      decode: (body, context) => {
+        previous = before();
+        return write.decode(body, context);
+      },
+    });
+    return { ...row, previous };
   }
 
   /** Reads a secret: 1 upstream request, and nothing of it is stored. */

@@ -3,7 +3,7 @@ import { written } from '../../answers/answer-json.ts';
 import type { CompiledQueries } from '../../answers/compiled/compiled-queries.ts';
 import type { RememberedAnswers } from '../../answers/remembered-answers.ts';
 import { liveDirective } from '../../graph/directives/live.ts';
-import type { ReceiptSummary } from '../../upstream/receipt.ts';
+import type { Receipt } from '../../upstream/receipt.ts';
 import { documentFor, type Part, withLast } from '../delivery.ts';
 import { schemaOfDryRuns } from '../fields-of-dry-run.ts';
 import type { OperationTexts } from '../limits/operation-texts.ts';
@@ -33,7 +33,8 @@ interface ExecutionOptions extends Pick<LiveOptions, 'contexts' | 'maskError'> {
  * executor.
  * 6. A dry run is executed by a separate schema, and returns its plan.
  *
- * Adds the cost as `extensions.upstream`: to the last part, if there are several.
+ * Adds the cost as `extensions.upstream`, and what upstreams said about writes as `extensions.messages`: to the last
+ * part, if there are several.
  */
 export function useExecution(options: ExecutionOptions): GatewayPlugin {
   const { answers, hub, operations, texts } = options;
@@ -88,8 +89,8 @@ export function useExecution(options: ExecutionOptions): GatewayPlugin {
         const { summary } = receipt;
         const shown =
           Symbol.asyncIterator in result
-            ? withLast(result as AsyncIterable<Part>, (last) => withSummary(last, receipt.summary))
-            : withSummary(result, summary);
+            ? withLast(result as AsyncIterable<Part>, (last) => withReceipt(last, receipt))
+            : withReceipt(result, receipt, summary);
         // It has no data: a tag of those that it was made from would reveal something of them.
         if (dryRun) return planned(shown, { dryRun, receipt }).then((plan) => setResult(plan));
         setResult(shown);
@@ -118,7 +119,9 @@ type Begin = (
   access: { readonly withheld: boolean },
 ) => Awaited<ReturnType<NonNullable<GatewayPlugin['onExecute']>>>;
 
-/** A response, or the last part of one, with its cost. */
-function withSummary(part: Part, upstream: ReceiptSummary): Part {
-  return { ...part, extensions: { ...part.extensions, upstream } };
+/** A response, or the last part of one, with its cost, and what upstreams said about its writes. */
+function withReceipt(part: Part, receipt: Receipt, upstream = receipt.summary): Part {
+  const { all } = receipt.messages;
+  const messages = all.length > 0 ? { messages: all } : {};
+  return { ...part, extensions: { ...part.extensions, upstream, ...messages } };
 }

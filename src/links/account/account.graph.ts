@@ -120,7 +120,7 @@ builder.mutationField('updateAccount', (t) =>
       checks.email('email', input.email);
       checks.password('password', input.password);
       checks.done();
-      return links.write(updateAccount(input));
+      return links.updateSingle(account, updateAccount(input));
     },
   }),
 );

@@ -221,7 +221,7 @@ builder.mutationFields((t) => ({
       const userId = checks.id('userId', 'User', input.userId);
       checks.future('expiration', input.expiration, clock.wall());
       checks.done();
-      return links.write(subscribeUser({ ...input, planId, userId }));
+      return links.update(allUsers, userId, subscribeUser({ ...input, planId, userId }));
     },
   }),
   createUser: t.field({

@@ -13,7 +13,8 @@ import {
   updateDomain,
 } from './branded-domain.ts';
 
-const BrandedDomainRef = builder.objectRef<Known<BrandedDomain>>('BrandedDomain');
+/** The type of `Query.domains`. */
+export const BrandedDomainRef = builder.objectRef<Known<BrandedDomain>>('BrandedDomain');
 
 builder.node(BrandedDomainRef, {
   description: 'A domain that the account owns and that short links can use.',
@@ -114,7 +115,7 @@ builder.mutationFields((t) => ({
       if (redirectRoot !== '') checks.webAddress('redirectRoot', redirectRoot);
       if (redirect404 !== '') checks.webAddress('redirect404', redirect404);
       checks.done();
-      return links.write(updateDomain(id, input));
+      return links.update(domains, id, updateDomain(id, input));
     },
   }),
   deleteDomain: deletion(t, 'BrandedDomain', deleteDomain, {

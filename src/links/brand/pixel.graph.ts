@@ -35,7 +35,8 @@ const PixelTypeRef = builder.enumType('PixelType', {
   } satisfies Record<PixelType, { description: string }>,
 });
 
-const PixelRef = builder.objectRef<Known<Pixel>>('Pixel');
+/** The type of `Query.pixels`. */
+export const PixelRef = builder.objectRef<Known<Pixel>>('Pixel');
 
 builder.node(PixelRef, {
   description: 'A tracking pixel that short links can include.',
@@ -153,7 +154,7 @@ builder.mutationFields((t) => ({
       checks.notBlank('name', input.name);
       checks.notBlank('tag', input.tag);
       checks.done();
-      return links.write(updatePixel(id, input));
+      return links.update(pixels, id, updatePixel(id, input));
     },
   }),
   deletePixel: deletion(t, 'Pixel', deletePixel, {

@@ -19,7 +19,8 @@ import {
 
 const rotatorUrlOf = lazily(campaigns, 'rotatorUrl');
 
-const CampaignRef = builder.objectRef<Known<Campaign>>('Campaign');
+/** The type of `Query.campaigns`. */
+export const CampaignRef = builder.objectRef<Known<Campaign>>('Campaign');
 
 builder.node(CampaignRef, {
   description: 'A group of short links with common statistics and an optional rotator.',
@@ -137,7 +138,7 @@ builder.mutationFields((t) => ({
       checks.notBlank('name', input.name);
       checks.slug('slug', input.slug);
       checks.done();
-      return links.write(updateCampaign(id, input));
+      return links.update(campaigns, id, updateCampaign(id, input));
     },
   }),
   deleteCampaign: deletion(t, 'Campaign', deleteCampaign, {

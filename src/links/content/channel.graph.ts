@@ -42,7 +42,8 @@ function findChannel(
   return andThen(links.connection(channelItems(id), { first: 0 }), (items) => items && { id });
 }
 
-const ChannelRef = builder.objectRef<Known<Channel>>('Channel');
+/** The type of `Query.channels`. */
+export const ChannelRef = builder.objectRef<Known<Channel>>('Channel');
 
 const itemTable = listTable<ChannelItem>('ChannelItem', {
   rows: 'channel items',
@@ -185,7 +186,7 @@ builder.mutationFields((t) => ({
       checks.notBlank('name', name);
       checks.hexColor('color', color);
       checks.done();
-      return links.write(updateChannel(id, input));
+      return links.update(channels, id, updateChannel(id, input));
     },
   }),
   deleteChannel: deletion(t, 'Channel', deleteChannel, {

@@ -234,7 +234,7 @@ builder.mutationFields((t) => ({
       const id = checks.id('id', 'QrCode', input.id);
       const data = checkLook(checks, input);
       checks.done();
-      return links.write(updateQrCode(id, { ...input, data }));
+      return links.update(qrCodes, id, updateQrCode(id, { ...input, data }));
     },
   }),
   deleteQrCode: deletion(t, 'QrCode', deleteQrCode, {

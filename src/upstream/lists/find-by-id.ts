@@ -1,5 +1,6 @@
 import { type AtOnce, andThen } from '../../scheduling/at-once.ts';
 import { madeUpRow } from '../dry-run/stand-ins.ts';
+import type { Hit } from '../cache/cache.ts';
 import { isOutage } from '../fallback.ts';
 import type { Access } from '../operation.ts';
 import type { List, Row } from '../request.ts';
@@ -47,6 +48,31 @@ export function cachedRow<R extends Row>(
   const single = list.single?.(id);
   if (!single || lists.reader.peek(single, access)?.state !== 'fresh') return undefined;
   return andThen(lists.reader.read(single, access), (row) => row ?? undefined);
+}
+
+/**
+ * A row as the latest response has it that is cached and not outdated; `null` if there is none. No upstream request.
+ */
+export function lastKnownRow<R extends Row>(
+  lists: Lists,
+  list: List<R>,
+  id: number,
+  access: Access,
+): R | null {
+  let latest: { readonly row: R; readonly at: number } | null = null;
+  const note = (hit: Hit | undefined, row: R | null | undefined): void => {
+    if (!hit || hit.state === 'fallback' || !row) return;
+    const at = hit.entry.stamp.storedAt;
+    if (!latest || at >= latest.at) latest = { row, at };
+  };
+  for (const number of lists.outline(list, access).asked) {
+    const hit = lists.hit(list, number, access);
+    note(hit, hit?.entry.value?.rows.find((row) => row.id === id));
+  }
+  const single = list.single?.(id);
+  const hit = single && lists.reader.peek(single, access);
+  note(hit, hit?.entry.value);
+  return (latest as { readonly row: R } | null)?.row ?? null;
 }
 
 /** Number of rows that a row with this id represents: 1 unless it is a placeholder. */

@@ -11,6 +11,7 @@ import type { Access, Caller } from '../operation.ts';
 import type { Call } from '../request.ts';
 import { type Failure, isLost, readError } from '../wire/failure.ts';
 import { type Feedback, NO_FEEDBACK } from '../wire/rate-limit-headers.ts';
+import type { ReceivedValue } from '../wire/exchange.ts';
 import type { Wire } from '../wire/wire.ts';
 import type { InFlight, ReadInFlight } from './in-flight.ts';
 import type { SharedCache } from './shared-cache.ts';
@@ -259,7 +260,7 @@ export class Fetcher {
 
 /** The result of a sent request, and the information of its response about the budget. */
 export type Answered<T> = { readonly feedback: Feedback } & (
-  | { readonly kind: 'value'; readonly value: T; readonly bytes: number }
+  | ReceivedValue<T>
   | { readonly kind: 'failure'; readonly failure: Failure }
 );
 

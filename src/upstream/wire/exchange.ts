@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../scheduling/clock.ts';
-import { DecodeError } from '../decode/fields.ts';
+import { asMap, DecodeError } from '../decode/fields.ts';
 import type { Api, Call, DecodeContext, RawAnswer, Verdict } from '../request.ts';
 import type { Failure } from './failure.ts';
 import {
@@ -9,8 +9,9 @@ import {
   NO_FEEDBACK,
   readRateLimit,
 } from './rate-limit-headers.ts';
-import { relayable } from './relayed-words.ts';
+import { HIDDEN, relayable } from './relayed-words.ts';
 import { sendOverWire, WireError, type WireRequest } from './send.ts';
+import { plainText } from './verdict.ts';
 
 /** The API, its base URL and its timeout. */
 export interface ExchangeOptions {
@@ -28,12 +29,22 @@ export interface ExchangeOptions {
   readonly witness?: Witness | undefined;
 }
 
+/** A decoded response. */
+export interface ReceivedValue<T> {
+  readonly kind: 'value';
+  readonly value: T;
+  /** Approximate memory that it takes. */
+  readonly bytes: number;
+  /** The upstream's own message beside the data, as callers may see it; empty if there is none. */
+  readonly message: () => string;
+}
+
 /** The outcome of one request. */
 export interface Exchanged<T> {
   readonly feedback: Feedback;
   /** `refused`: the rate limit was hit and nothing happened. */
   readonly outcome:
-    | { readonly kind: 'value'; readonly value: T; readonly bytes: number }
+    | ReceivedValue<T>
     | { readonly kind: 'refused' }
     /** It was no longer allowed to be sent, and was not. */
     | { readonly kind: 'late' }
@@ -115,11 +126,12 @@ function understand<T>(
       return { feedback: { ...feedback, refused }, outcome: { kind: 'refused' } };
     }
     case 'success':
-      return { feedback, outcome: decode(options, call, verdict.body, answer.text.length) };
+      return { feedback, outcome: decode(options, call, verdict.body, { answer, secret }) };
     case 'absent':
       // The type of such a read includes null.
       if (call.absentIsNull) {
-        return { feedback, outcome: { kind: 'value', value: null as T, bytes: 0 } };
+        const none = { kind: 'value', value: null as T, bytes: 0, message: () => '' } as const;
+        return { feedback, outcome: none };
       }
       return { feedback, outcome: { kind: 'failure', failure: verdict } };
     default:
@@ -133,7 +145,7 @@ function judge(api: Api, answer: RawAnswer, wallMs: number, secret: string): Ver
   if (!('reason' in verdict) || secret === '') return verdict;
   // Some JSON writers put a backslash before each slash. A reason may be cut, so its source is searched.
   const text = [secret, secret.replaceAll('/', '\\/')].reduce(
-    (rest, spelling) => rest.replaceAll(spelling, '[hidden]'),
+    (rest, spelling) => rest.replaceAll(spelling, HIDDEN),
     answer.text,
   );
   return text === answer.text ? verdict : api.judge({ ...answer, text }, { wallMs });
@@ -145,23 +157,27 @@ const MAX_SENT = 64 * 1024;
 /** A verdict whose reason callers may read. */
 function presentable(
   { baseUrl, timeZone }: ExchangeOptions,
-  { body, path, query }: Call<unknown>,
+  call: Call<unknown>,
   verdict: Verdict,
 ): Verdict {
   if (!('reason' in verdict)) return verdict;
-  const sent = (): string => {
-    const members = typeof body === 'function' ? body({ timeZone }) : body;
-    const texts = [decodeURIComponent(path), ...Object.values({ ...query, ...members })];
-    return texts.map(String).join(' ').slice(0, MAX_SENT);
+  return {
+    ...verdict,
+    reason: relayable(verdict.reason, { baseUrl, sent: () => textsSent(call, timeZone) }),
   };
-  return { ...verdict, reason: relayable(verdict.reason, { baseUrl, sent }) };
+}
+
+function textsSent({ body, path, query }: Call<unknown>, timeZone: string): string {
+  const members = typeof body === 'function' ? body({ timeZone }) : body;
+  const texts = [decodeURIComponent(path), ...Object.values({ ...query, ...members })];
+  return texts.map(String).join(' ').slice(0, MAX_SENT);
 }
 
 function decode<T>(
   options: ExchangeOptions,
   call: Call<T>,
   body: unknown,
-  characters: number,
+  { answer, secret }: { readonly answer: RawAnswer; readonly secret: string },
 ): Exchanged<T>['outcome'] {
   const context: DecodeContext = {
     timeZone: options.timeZone,
@@ -169,11 +185,26 @@ function decode<T>(
   };
   try {
     const value = call.decode(body, context);
-    return { kind: 'value', value, bytes: characters * BYTES_PER_CHARACTER };
+    const bytes = answer.text.length * BYTES_PER_CHARACTER;
+    return { kind: 'value', value, bytes, message: () => messageIn(body, options, call, secret) };
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     return { kind: 'failure', failure: { kind: 'invalid', detail: error.message } };
   }
+}
+
+/** The message of a successful response for callers: without addresses, secrets and markup. */
+function messageIn(
+  body: unknown,
+  { baseUrl, timeZone }: ExchangeOptions,
+  call: Call<unknown>,
+  secret: string,
+): string {
+  const { message } = asMap(body) ?? {};
+  if (typeof message !== 'string') return '';
+  // A long message is cut, so the key is removed before.
+  const hidden = secret === '' ? message : message.replaceAll(secret, HIDDEN);
+  return relayable(plainText(hidden), { baseUrl, sent: () => textsSent(call, timeZone) });
 }
 
 function compose(options: ExchangeOptions, call: Call<unknown>, secret: string): WireRequest {

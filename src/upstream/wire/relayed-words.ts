@@ -1,6 +1,7 @@
-/** Placeholders for removed parts. */
+/** Replaces an address. */
 const ADDRESS = '[address]';
-const HIDDEN = '[hidden]';
+/** Replaces a secret. */
+export const HIDDEN = '[hidden]';
 
 /** Opaque words of this length are considered keys or tokens: hardly any language has such words. */
 const SHORTEST_SECRET = 16;
