@@ -7,6 +7,8 @@ import './links/account/account.graph.ts';
 import './links/brand/branded-domain.graph.ts';
 import './links/content/campaign.graph.ts';
 import './links/content/channel.graph.ts';
+import './links/content/channels-of-item.graph.ts';
+import './links/brand/domain-files.graph.ts';
 import './links/brand/cta-overlay.graph.ts';
 import './links/content/file.graph.ts';
 import './links/history/file-history.graph.ts';

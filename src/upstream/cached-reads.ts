@@ -128,7 +128,7 @@ export class CachedReads implements IngredientSource {
   }
 
   settle(served: readonly Ingredient[]): void {
-    this.#options.refresher.asked(served);
+    this.#options.refresher.asked(served.filter(({ isOptional }) => !isOptional));
     const counts = new Map<Resource, { hit: number; stale: number }>();
     for (const { of, stale } of served) {
       const { resource } = of.read;

@@ -156,6 +156,30 @@ export class Reader {
     return hit && this.#planned.unlessWritten(of, hit, mode.dryRun);
   }
 
+  /**
+   * The cached response to a read, unless it is outdated: no request, and none in the background. Unlike `peek`, it
+   * is a part of the operation's response. Undefined if there is none.
+   */
+  cachedValue<T>(read: Read<T>, access: Access): T | undefined {
+    const { caller, credential, mode } = access;
+    const { cached } = this.#client;
+    const of = cached.keyed(read, credential);
+    const hit = this.peek(read, access);
+    const usable = hit && hit.state !== 'fallback' ? hit : undefined;
+    if (mode?.kind === 'planned') {
+      // What is cached by then depends on the responses before.
+      if (!usable && mode.dryRun.timeline.hasAnswered) mode.dryRun.guesses();
+      if (usable) mode.dryRun.hit(of.key);
+    } else if (mode?.kind === 'watched') {
+      mode.watcher.begin(of, (changed, watchers) => cached.watch(of, changed, watchers))();
+    } else if (usable) {
+      const ingredient = { ...cached.ingredient(of, usable), isOptional: true } as const;
+      if (mode?.kind !== 'cacheOnly') cached.count(ingredient);
+      caller.receipt.ingredients.add(ingredient);
+    }
+    return usable?.entry.value;
+  }
+
   /** Whether an equal read is in flight that a reader could share now; in a dry run also one of its own. */
   inFlight(read: Read<unknown>, { admittance, credential, mode }: Looking): boolean {
     if (admittance?.isAdmitted === false) return false;

@@ -178,6 +178,8 @@ export interface Ingredient {
   readonly ageMs: number;
   /** Whether it was past its ttl, or was used because no newer response arrived. */
   readonly stale: boolean;
+  /** True if the operation uses it only because it is cached: it is not refreshed for that. */
+  readonly isOptional?: true;
 }
 
 /** A watch over an ingredient. */

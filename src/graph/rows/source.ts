@@ -11,6 +11,7 @@ import type { Lists } from '../../upstream/lists/pages.ts';
 import type { ListSource } from '../../upstream/lists/read-pages.ts';
 import type { ListView } from '../../upstream/lists/views/view.ts';
 import type { Window, WindowRow } from '../../upstream/lists/walk.ts';
+import { type CachedRows, readCached, readWhole } from '../../upstream/lists/whole.ts';
 import { readAll, readWindow, type WindowArguments } from '../../upstream/lists/window.ts';
 import type { Access, PlannedMode } from '../../upstream/operation.ts';
 import type { Reader } from '../../upstream/reader.ts';
@@ -51,6 +52,9 @@ export class Connection<R> {
 /** Maximum number of rows of windows resolved in one turn of the event loop, so that other work does not wait. */
 const ROWS_A_TURN = 400;
 
+/** All rows of a list, as dry runs see it. */
+const WHOLE_VIEW = { key: '' };
+
 interface SourceOptions {
   readonly upstream: UpstreamName;
   /** `null` if this API is not configured: all fields then fail with `UPSTREAM_NOT_CONFIGURED`. */
@@ -70,6 +74,8 @@ class Batching {
   /** The turn of the event loop in which the next rows are resolved; null for the first. */
   turn: Promise<unknown> | null = null;
   rowsInTurn = 0;
+  /** What was derived from reads for several fields, by name; forgotten with each write. */
+  readonly derived = new Map<string, unknown>();
 }
 
 /** One upstream for one operation: with its caller and credential, and batched reads by id. */
@@ -115,7 +121,11 @@ export class Source {
 
   /** Sends a write: 1 upstream request, never repeated. See `Reader.write` for what it throws. */
   async write<T>(write: Write<T>): Promise<T> {
-    return this.#required.write(write, this.#access);
+    try {
+      return await this.#required.write(write, this.#access);
+    } finally {
+      this.#batching.derived.clear();
+    }
   }
 
   /**
@@ -215,6 +225,36 @@ export class Source {
     const { admittance } = source.access;
     const read = () => readAll(source, view);
     return admittance ? admittance.admit().then(read) : read();
+  }
+
+  /** All rows of a list, over all its pages. Costs 1 upstream request for each uncached page. See `readWhole`. */
+  whole<R extends Row>(list: List<R>): AtOnce<readonly R[]> {
+    const source = this.#sourceOf(list, (unplanned) => foreseenPages(unplanned, {}, WHOLE_VIEW));
+    const { admittance } = source.access;
+    const read = (): AtOnce<readonly R[]> => {
+      const rows = readWhole(source);
+      if (!(rows instanceof Promise)) return rows;
+      return this.#batching.underWay.track(list.resource, () => rows);
+    };
+    return admittance ? admittance.admit().then(read) : read();
+  }
+
+  /** The cached rows of a list. No upstream request, also none in the background. */
+  cachedRows<R extends Row>(list: List<R>): CachedRows<R> {
+    return readCached(this.#required, list, this.#access);
+  }
+
+  /**
+   * What `make` derives from reads, made once for all fields of the operation until it writes; in a dry run once for
+   * each field, so that each is charged with its reads.
+   */
+  derive<T>(name: string, make: () => T): T {
+    const { mode } = this.#access;
+    const field = mode?.kind === 'planned' ? mode.wantedBy?.().join() : '';
+    const key = `${name} ${field}`;
+    const { derived } = this.#batching;
+    if (!derived.has(key)) derived.set(key, make());
+    return derived.get(key) as T;
   }
 
   /**

@@ -17,7 +17,7 @@ builder.objectFields(PlanRef, (t) => ({
         'The users of the plan, out of the list of all users, which all plans share. Costs 1 upstream request for that list if not cached.',
       resolve: ({ id }, window, { links }) => links.connection(allUsers, window, usersOf(id)),
     },
-    ...connectionOf('User', 'users'),
+    ...connectionOf('PlanUsers', 'users of a plan'),
   ),
   userCount: t.int({
     semanticNonNull: true,

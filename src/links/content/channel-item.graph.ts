@@ -21,7 +21,8 @@ const typenames: Readonly<Record<ChannelItemType, string>> = {
   QR: 'QrItem',
 };
 
-const ChannelEntryRef = builder.interfaceRef<ChannelItem>('ChannelEntry').implement({
+/** The type of what all kinds of channel items have in common. */
+export const ChannelEntryRef = builder.interfaceRef<ChannelItem>('ChannelEntry').implement({
   description: 'The fields that all kinds of channel items have.',
   fields: (t) => ({
     id: t.id({

@@ -85,7 +85,7 @@ export function channelItems(channelId: number): List<ChannelItem> {
 }
 
 /** An item's key, unique over all types, e.g. `QR:7`. */
-function itemKey(type: ChannelItemType, id: number): string {
+export function itemKey(type: ChannelItemType, id: number): string {
   return `${type}:${id}`;
 }
 

@@ -274,6 +274,16 @@ export class Lists {
     return this.reader.peek(this.#pageRead(list, number, outline), looking);
   }
 
+  /** The cached page, without refreshing it: see `Reader.cachedValue`. */
+  cachedPage<R extends Row>(
+    list: List<R>,
+    number: number,
+    access: Access,
+  ): Page<R> | null | undefined {
+    const outline = this.#outlines.of(list, access.credential.partition);
+    return this.reader.cachedValue(this.#pageRead(list, number, outline), access);
+  }
+
   /** The page if the cache has it, and not only as a fallback, under the same conditions. */
   peek<R extends Row>(list: List<R>, number: number, access: Access): Page<R> | null | undefined {
     const hit = this.hit(list, number, access);

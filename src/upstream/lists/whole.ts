@@ -1,0 +1,79 @@
+import { type AtOnce, type Steps, takeSteps, until } from '../../scheduling/at-once.ts';
+import type { Access } from '../operation.ts';
+import type { List, Row } from '../request.ts';
+import { identityOf, isLastPage, type ListPage } from './list-page.ts';
+import type { Lists } from './pages.ts';
+import { placeholderView } from './placeholder-window.ts';
+import { type ListSource, PARENT_ABSENT, PLACEHOLDERS, ReadPages } from './read-pages.ts';
+import { DEFAULT_WINDOW } from './window.ts';
+
+/** Maximum number of attempts to read a list that changes meanwhile. */
+const MOST_ATTEMPTS = 3;
+
+/**
+ * All rows of a list, each once and in order; none if the list's parent is absent. Costs one upstream request for
+ * each uncached page. In a dry run, one row represents the unknown ones.
+ * @throws GatewayError `OPERATION_TOO_EXPENSIVE`, see `ReadPages.all`.
+ */
+export function readWhole<R extends Row>(source: ListSource<R>): AtOnce<readonly R[]> {
+  return takeSteps(wholeOf(source));
+}
+
+function* wholeOf<R extends Row>(source: ListSource<R>): Steps<readonly R[]> {
+  const pages = new ReadPages(source);
+  try {
+    let all = yield* pages.all();
+    for (let n = 1; n < MOST_ATTEMPTS && pages.forgetOutdated(); n += 1) all = yield* pages.all();
+    return distinct(source.list, all);
+  } catch (error) {
+    if (error === PARENT_ABSENT) return [];
+    if (error !== PLACEHOLDERS) throw error;
+    const part = { after: null, before: null, offset: 0, count: DEFAULT_WINDOW, fromBack: false };
+    const { rows } = yield* until(placeholderView(source, part));
+    return rows.map(({ node }) => node);
+  }
+}
+
+function distinct<R extends Row>(
+  list: List<R>,
+  pages: readonly Pick<ListPage<R>, 'rows' | 'distinct'>[],
+): readonly R[] {
+  const [first] = pages;
+  if (first?.distinct && pages.length === 1) return first.rows;
+  const rows = new Map<string, R>();
+  for (const row of pages.flatMap((page) => page.rows)) {
+    const identity = identityOf(list, row);
+    if (!rows.has(identity)) rows.set(identity, row);
+  }
+  return [...rows.values()];
+}
+
+/** The cached rows of a list. */
+export interface CachedRows<R> {
+  readonly rows: readonly R[];
+  /** Whether they are all rows that the list had when its pages were read. */
+  readonly complete: boolean;
+}
+
+/** The rows of the pages that are cached and not outdated. No upstream request, also none in the background. */
+export function readCached<R extends Row>(
+  lists: Lists,
+  list: List<R>,
+  access: Access,
+): CachedRows<R> {
+  const numbers = [...new Set([1, ...lists.outline(list, access).asked])].sort((a, b) => a - b);
+  const pages: Pick<ListPage<R>, 'rows' | 'distinct'>[] = [];
+  let next = 1;
+  let complete = false;
+  for (const number of numbers) {
+    const page = lists.cachedPage(list, number, access);
+    if (page === undefined) continue;
+    // The parent is absent, so that there are no rows.
+    if (page === null) return { rows: [], complete: true };
+    pages.push({ rows: page.rows, ...(page.distinct && { distinct: true }) });
+    if (number !== next) continue;
+    next += 1;
+    complete ||= isLastPage(page, number);
+  }
+  return { rows: distinct(list, pages), complete };
+}
