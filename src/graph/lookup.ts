@@ -34,7 +34,12 @@ export function lookupField<Shape extends object, R extends Row & Shape>(
       type,
       nullable: true,
       description: `${what}; null if it does not exist. ${cost}`,
-      args: { id: t.arg.id({ required: true, description: `${whose} \`id\` or \`databaseId\`.` }) },
+      args: {
+        id: t.arg.id({
+          required: true,
+          description: `${whose} \`id\` or \`databaseId\`. An ID of another type costs no upstream request.`,
+        }),
+      },
       resolve: (_root, { id }, context) =>
         // To Pothos, the shape of a type parameter could be a list or a promise.
         context[from].find(list, parseId(type.name, id)) as never,

@@ -44,11 +44,12 @@ const RateLimitRef = builder.objectRef<RateLimit>('RateLimit').implement({
     upstreamResetAt: t.expose('upstreamResetAt', {
       type: 'DateTime',
       description:
-        'Time at which the API begins a new window, by the headers of its latest response; null if they do not say, or it has passed. It can be earlier than `resetAt`: the gateway counts each request for a whole window.',
+        'Time at which the API begins a new window, by the headers of its latest response; null if they do not say, or it has passed. It can be earlier than `resetAt`: the gateway counts each request for a whole window. Costs no upstream request.',
     }),
     windowSeconds: t.exposeFloat('windowSeconds', {
       nullable: false,
-      description: 'Length of the window in seconds; 0 if the API is not configured.',
+      description:
+        'Length of the window in seconds; 0 if the API is not configured. Costs no upstream request.',
     }),
     queued: t.exposeInt('queued', {
       nullable: false,

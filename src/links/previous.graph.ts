@@ -37,37 +37,43 @@ function addPrevious<Shape, R extends object>(
 }
 
 const PreviousAccountRef = builder.objectRef<Account>('PreviousAccount').implement({
-  description: 'The account as it was before an update.',
+  description: 'The account as it was before an update. Costs no upstream request.',
   fields: (t) => ({
     email: t.exposeString('email', {
-      description: 'Email address; null if the API did not provide it.',
+      description: 'Email address; null if the API did not provide it. Costs no upstream request.',
     }),
   }),
 });
 addPrevious(AccountRef, PreviousAccountRef);
 
 const PreviousDomainRef = builder.objectRef<BrandedDomain>('PreviousBrandedDomain').implement({
-  description: 'A branded domain as it was before an update.',
+  description: 'A branded domain as it was before an update. Costs no upstream request.',
   fields: (t) => ({
     redirectRoot: t.exposeString('redirectRoot', {
-      description: 'URL to which the domain itself redirected; null or empty if it did not.',
+      description:
+        'URL to which the domain itself redirected; null or empty if it did not. Costs no upstream request.',
     }),
     redirect404: t.exposeString('redirect404', {
-      description: 'URL to which unknown paths redirected; null or empty if they did not.',
+      description:
+        'URL to which unknown paths redirected; null or empty if they did not. Costs no upstream request.',
     }),
   }),
 });
 addPrevious(BrandedDomainRef, PreviousDomainRef);
 
 const PreviousCampaignRef = builder.objectRef<Campaign>('PreviousCampaign').implement({
-  description: 'A campaign as it was before an update.',
+  description: 'A campaign as it was before an update. Costs no upstream request.',
   fields: (t) => ({
-    name: t.exposeString('name', { description: 'Name; null if it had none.' }),
+    name: t.exposeString('name', {
+      description: 'Name; null if it had none. Costs no upstream request.',
+    }),
     public: t.exposeBoolean('public', {
-      description: 'Whether the list of links was public; null if the API did not provide it.',
+      description:
+        'Whether the list of links was public; null if the API did not provide it. Costs no upstream request.',
     }),
     slug: t.string({
-      description: 'Last part of the rotator’s URL; null if it had no rotator.',
+      description:
+        'Last part of the rotator’s URL; null if it had no rotator. Costs no upstream request.',
       resolve: ({ rotatorUrl }) => slugOf(rotatorUrl),
     }),
   }),
@@ -75,28 +81,35 @@ const PreviousCampaignRef = builder.objectRef<Campaign>('PreviousCampaign').impl
 addPrevious(CampaignRef, PreviousCampaignRef);
 
 const PreviousChannelRef = builder.objectRef<Channel>('PreviousChannel').implement({
-  description: 'A channel as it was before an update.',
+  description: 'A channel as it was before an update. Costs no upstream request.',
   fields: (t) => ({
-    name: t.exposeString('name', { description: 'Name; null if it had none.' }),
+    name: t.exposeString('name', {
+      description: 'Name; null if it had none. Costs no upstream request.',
+    }),
     description: t.exposeString('description', {
-      description: 'Text about the channel; null if it had none.',
+      description: 'Text about the channel; null if it had none. Costs no upstream request.',
     }),
     color: t.exposeString('color', {
-      description: 'Color of the badge as `#RRGGBB`; null for the default color.',
+      description:
+        'Color of the badge as `#RRGGBB`; null for the default color. Costs no upstream request.',
     }),
     starred: t.exposeBoolean('starred', {
-      description: 'Whether the channel was a favorite; null if the API did not provide it.',
+      description:
+        'Whether the channel was a favorite; null if the API did not provide it. Costs no upstream request.',
     }),
   }),
 });
 addPrevious(ChannelRef, PreviousChannelRef);
 
 const PreviousPixelRef = builder.objectRef<Pixel>('PreviousPixel').implement({
-  description: 'A tracking pixel as it was before an update.',
+  description: 'A tracking pixel as it was before an update. Costs no upstream request.',
   fields: (t) => ({
-    name: t.exposeString('name', { description: 'Name; null if it had none.' }),
+    name: t.exposeString('name', {
+      description: 'Name; null if it had none. Costs no upstream request.',
+    }),
     tag: t.exposeString('tag', {
-      description: 'The pixel’s ID at its provider; null if the API did not provide it.',
+      description:
+        'The pixel’s ID at its provider; null if the API did not provide it. Costs no upstream request.',
     }),
   }),
 });
@@ -104,31 +117,36 @@ addPrevious(PixelRef, PreviousPixelRef);
 
 const PreviousQrCodeRef = builder.objectRef<QrCode>('PreviousQrCode').implement({
   description:
-    'A QR code as it was before an update. The API does not return the content and the appearance of a QR code.',
+    'A QR code as it was before an update. The API does not return the content and the appearance of a QR code. Costs no upstream request.',
   fields: (t) => ({
     link: t.exposeString('link', {
-      description: 'URL of the QR code; null if the API did not provide it.',
+      description:
+        'URL of the QR code; null if the API did not provide it. Costs no upstream request.',
     }),
     scans: t.exposeInt('scans', {
-      description: 'Number of scans; null if the API did not provide it.',
+      description:
+        'Number of scans; null if the API did not provide it. Costs no upstream request.',
     }),
   }),
 });
 addPrevious(QrCodeRef, PreviousQrCodeRef);
 
 const PreviousUserRef = builder.objectRef<User>('PreviousUser').implement({
-  description: 'A user as it was before a subscription.',
+  description: 'A user as it was before a subscription. Costs no upstream request.',
   fields: (t) => ({
     planId: t.exposeInt('planId', {
-      description: 'The `databaseId` of the plan; null if the user had none.',
+      description:
+        'The `databaseId` of the plan; null if the user had none. Costs no upstream request.',
     }),
     status: t.expose('status', {
       type: AccountStatusRef,
-      description: 'Kind of the account; null if the API sent an unknown value.',
+      description:
+        'Kind of the account; null if the API sent an unknown value. Costs no upstream request.',
     }),
     expiresAt: t.expose('expires', {
       type: 'DateTime',
-      description: 'Time at which the plan expired; null if it did not expire.',
+      description:
+        'Time at which the plan expired; null if it did not expire. Costs no upstream request.',
     }),
   }),
 });

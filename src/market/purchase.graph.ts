@@ -17,7 +17,10 @@ builder.node(PurchaseRef, {
   description:
     'A purchase, identified by its purchase code. The code is a secret of the buyer, so `id` contains it encrypted: `node` accepts the `id` as long as the gateway uses the same API key of the marketplace.',
   id: {
-    resolve: ({ requested }, _args, { market }) => encodeSealed(requested, market.seal),
+    description:
+      'Opaque, globally unique ID, which contains the code encrypted. Costs no extra upstream request.',
+    resolve: ({ code, requested = code }, _args, { market }) =>
+      encodeSealed(requested, market.seal),
     parse: (part, { market }) => decodeSealed(part, market.seal),
   },
   loadWithoutCache: (code, { market }) => (code === null ? null : market.read(purchase(code))),
@@ -50,7 +53,8 @@ builder.node(PurchaseRef, {
     }),
     createdAt: t.expose('date', {
       type: 'DateTime',
-      description: 'Time of the purchase; null if the API does not provide it.',
+      description:
+        'Time of the purchase; null if the API does not provide it. Costs no extra upstream request.',
     }),
     date: t.expose('date', {
       type: 'DateTime',
@@ -91,7 +95,8 @@ builder.queryFields((t) => ({
     args: {
       codes: t.arg.stringList({
         required: true,
-        description: 'The purchase codes that buyers received, at most 500.',
+        description:
+          'The purchase codes that buyers received, at most 500. A repeated code costs nothing.',
       }),
     },
     resolve: (_root, { codes }, context) => {

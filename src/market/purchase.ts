@@ -33,8 +33,8 @@ const fields = {
 export interface Purchase extends Decoded<typeof fields> {
   /** As the upstream spells it. */
   readonly code: string;
-  /** As it was requested, which finds it again. */
-  readonly requested: string;
+  /** As it was requested, which finds it again; absent in what a replica of an older version has shared. */
+  readonly requested?: string;
   readonly item: Item | null;
 }
 

@@ -50,7 +50,12 @@ export const SellerRef = builder.objectRef<Seller>('Seller');
 
 builder.node(SellerRef, {
   description: 'The marketplace account that owns the gateway’s API key.',
-  id: { resolve: () => SELLER_ID, parse: Number },
+  id: {
+    description:
+      'Opaque, globally unique ID: a gateway has one seller. Costs no extra upstream request.',
+    resolve: () => SELLER_ID,
+    parse: Number,
+  },
   loadWithoutCache: (id, { market }) => (id === SELLER_ID ? market.read(seller) : null),
   fields: (t) => ({
     firstName: t.exposeString('firstName', {

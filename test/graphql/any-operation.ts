@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { noun, nounChange } from './any-noun.ts';
 
 const globalId = (text: string): string => Buffer.from(text).toString('base64url');
 const id = fc.constantFrom(1, 3, 21, 53, 99, 105, 301, 470, 999_999);
@@ -54,6 +55,7 @@ const codes = window.map(
 
 /** A selection of the query type, without an alias. */
 const selection = fc.oneof(
+  { weight: 10, arbitrary: noun },
   fc.constantFrom(
     'account { username }',
     'seller { username }',
@@ -98,6 +100,7 @@ const selection = fc.oneof(
 );
 
 const change = fc.oneof(
+  { weight: 4, arbitrary: nounChange },
   id.map(
     (n) =>
       `updateChannel(input: { id: ${n}, name: "a" }) { ... on Channel { name description items { totalCount } } }`,

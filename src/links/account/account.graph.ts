@@ -65,7 +65,8 @@ builder.node(AccountRef, {
     }),
     expiresAt: t.field({
       type: 'DateTime',
-      description: 'Time at which the plan expires; null if it does not expire.',
+      description:
+        'Time at which the plan expires; null if it does not expire. Costs no extra upstream request.',
       resolve: lazily('expires'),
     }),
     expires: t.field({
@@ -76,7 +77,8 @@ builder.node(AccountRef, {
     }),
     registeredAt: t.field({
       type: 'DateTime',
-      description: 'Registration time; null if the API does not provide it.',
+      description:
+        'Registration time; null if the API does not provide it. Costs no extra upstream request.',
       resolve: lazily('registered'),
     }),
     registered: t.field({

@@ -26,7 +26,7 @@ const limited = {
 type Limited = keyof typeof limited;
 
 const LimitedRef = builder.enumType('PlanUsageFeature', {
-  description: 'What a plan limits by number.',
+  description: 'What a plan limits by number, and `PlanUsage.used` counts at the cost of a list.',
   values: limited,
 });
 
@@ -36,12 +36,13 @@ interface PlanUsage {
 }
 
 const PlanUsageRef = builder.objectRef<PlanUsage>('PlanUsage').implement({
-  description: 'How much of one limit of the account’s plan is used.',
+  description:
+    'How much of one limit of the account’s plan is used. Only `used` has a cost of its own.',
   fields: (t) => ({
     feature: t.expose('feature', {
       type: LimitedRef,
       nullable: false,
-      description: 'What is limited.',
+      description: 'What is limited. Costs no extra upstream request.',
     }),
     used: t.int({
       description:
@@ -53,12 +54,12 @@ const PlanUsageRef = builder.objectRef<PlanUsage>('PlanUsage').implement({
     }),
     limit: t.int({
       description:
-        'Number that the plan includes, as the API states it; null if it does not. Some installations write 0 for no limit.',
+        'Number that the plan includes, as the API states it; null if it does not. Some installations write 0 for no limit. Costs no extra upstream request.',
       resolve: limitOf,
     }),
     enabled: t.boolean({
       description:
-        'Whether the plan includes the feature; null if the API does not say. Always null for links and clicks.',
+        'Whether the plan includes the feature; null if the API does not say. Always null for links and clicks. Costs no extra upstream request.',
       resolve: ({ feature, limits }) => featureOf(limits, feature)?.enabled,
     }),
   }),

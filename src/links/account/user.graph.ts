@@ -55,7 +55,8 @@ builder.node(UserRef, {
     }),
     expiresAt: t.field({
       type: 'DateTime',
-      description: 'Time at which the user’s plan expires; null if it does not expire.',
+      description:
+        'Time at which the user’s plan expires; null if it does not expire. Costs no extra upstream request.',
       resolve: lazily(allUsers, 'expires'),
     }),
     expires: t.field({
@@ -66,7 +67,8 @@ builder.node(UserRef, {
     }),
     registeredAt: t.field({
       type: 'DateTime',
-      description: 'Registration time; null if the API does not provide it.',
+      description:
+        'Registration time; null if the API does not provide it. Costs no extra upstream request.',
       resolve: lazily(allUsers, 'registered'),
     }),
     registered: t.field({

@@ -9,7 +9,8 @@ import { type CtaOverlay, overlays } from './cta-overlay.ts';
 const CtaOverlayRef = builder.objectRef<CtaOverlay>('CtaOverlay');
 
 builder.node(CtaOverlayRef, {
-  description: 'A call-to-action overlay on the target page of a short link.',
+  description:
+    'A call-to-action overlay on the target page of a short link. The API cannot create, change or delete overlays.',
   id: { resolve: (row) => row.id, parse: Number },
   loadWithoutCache: (id, { links }) => links.find(overlays, id),
   fields: (t) => ({
@@ -23,7 +24,8 @@ builder.node(CtaOverlayRef, {
     }),
     createdAt: t.expose('date', {
       type: 'DateTime',
-      description: 'Creation time; null if the API does not provide it.',
+      description:
+        'Creation time; null if the API does not provide it. Costs no extra upstream request.',
     }),
     date: t.expose('date', {
       type: 'DateTime',

@@ -9,7 +9,8 @@ import { type SplashPage, splashPages } from './splash-page.ts';
 const SplashPageRef = builder.objectRef<SplashPage>('SplashPage');
 
 builder.node(SplashPageRef, {
-  description: 'A custom page shown between a short link and its target page.',
+  description:
+    'A custom page shown between a short link and its target page. The API cannot create, change or delete splash pages.',
   id: { resolve: (row) => row.id, parse: Number },
   loadWithoutCache: (id, { links }) => links.find(splashPages, id),
   fields: (t) => ({
@@ -19,7 +20,8 @@ builder.node(SplashPageRef, {
     }),
     createdAt: t.expose('date', {
       type: 'DateTime',
-      description: 'Creation time; null if the API does not provide it.',
+      description:
+        'Creation time; null if the API does not provide it. Costs no extra upstream request.',
     }),
     date: t.expose('date', {
       type: 'DateTime',

@@ -149,7 +149,7 @@ builder.mutationFields((t) => ({
   assignLinkToCampaign: t.field({
     ...resultOf(CampaignRef, 'AssignLinkToCampaignResult'),
     description:
-      'Adds a short link to a campaign. Costs 1 upstream request, plus a read of the campaign if its fields are selected.',
+      'Adds a short link to a campaign. The API cannot remove it again. Costs 1 upstream request, plus a read of the campaign if its fields are selected.',
     args: {
       campaignId: t.arg.id({
         required: true,
@@ -157,7 +157,7 @@ builder.mutationFields((t) => ({
       }),
       link: t.arg.id({
         description:
-          'The link: the `id` or `databaseId` of a channel item that is a link. Required unless `linkId` is set.',
+          'The link: the `id` or `databaseId` of a channel item that is a link. Required unless `linkId` is set. An ID of another type costs no upstream request.',
       }),
       linkId: t.arg.int({
         description: 'The link’s integer ID in the upstream API. Required unless `link` is set.',

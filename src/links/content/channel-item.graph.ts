@@ -57,7 +57,8 @@ export const ChannelEntryRef = builder.interfaceRef<ChannelItem>('ChannelEntry')
 });
 
 const LinkItemRef = builder.objectRef<ChannelItem>('LinkItem').implement({
-  description: 'A short link in a channel.',
+  description:
+    'A short link in a channel. The API has no further data about links, and no list of them.',
   interfaces: [ChannelEntryRef],
 });
 

@@ -197,7 +197,7 @@ builder.mutationFields((t) => ({
   assignItemToChannel: t.field({
     ...resultOf(ChannelRef, 'AssignItemToChannelResult'),
     description:
-      'Adds a short link, a bio page or a QR code to a channel. Costs 1 upstream request, plus a read of the channel if its fields are selected.',
+      'Adds a short link, a bio page or a QR code to a channel. The API cannot remove it again. Costs 1 upstream request, plus a read of the channel if its fields are selected.',
     args: {
       channelId: t.arg.id({ required: true, description: whichChannel }),
       type: t.arg({
@@ -207,7 +207,7 @@ builder.mutationFields((t) => ({
       }),
       item: t.arg.id({
         description:
-          'The item: the `id` or `databaseId` of a channel item, or of a QR code. Required unless `itemId` is set.',
+          'The item: the `id` or `databaseId` of a channel item, or of a QR code. Required unless `itemId` is set. An ID of another type costs no upstream request.',
       }),
       itemId: t.arg.int({
         description: 'The item’s integer ID in the upstream API. Required unless `item` is set.',

@@ -30,18 +30,19 @@ interface ChannelsOfItem {
 }
 
 const ChannelsOfItemRef = builder.objectRef<ChannelsOfItem>('ChannelsOfItem').implement({
-  description: 'The channels that contain an item.',
+  description: 'The channels that contain an item. Costs what the field that returns it costs.',
   fields: (t) => ({
     nodes: t.field({
       type: [ChannelRef],
       nullable: false,
-      description: 'The channels, in the order of the list of channels.',
+      description:
+        'The channels, in the order of the list of channels. Costs no extra upstream request.',
       resolve: ({ nodes }) => [...nodes],
     }),
     complete: t.exposeBoolean('complete', {
       nullable: false,
       description:
-        'Whether these are all channels that contain the item, as of the age of the cached data. False only with `cachedOnly`, if the list of channels or the items of any channel are not cached completely.',
+        'Whether these are all channels that contain the item, as of the age of the cached data. False only with `cachedOnly`, if the list of channels or the items of any channel are not cached completely. Costs no extra upstream request.',
     }),
   }),
 });
@@ -56,7 +57,7 @@ const field = {
 } as const;
 
 const cachedOnlyDescription =
-  'Whether to use only what is cached, and to send no upstream request. The result can be incomplete: see `complete`.';
+  'Whether to use only what is cached by the process that responds. Costs no upstream request. The result can be incomplete: see `complete`.';
 
 builder.objectField(QrCodeRef, 'channels', (t) =>
   t.field({

@@ -19,7 +19,8 @@ const all = files();
 export const FileRef = builder.objectRef<Known<File>>('File');
 
 builder.node(FileRef, {
-  description: 'An uploaded file with a short URL for downloads.',
+  description:
+    'An uploaded file with a short URL for downloads. The API cannot change or delete files.',
   id: { resolve: (row) => row.id, parse: Number },
   loadWithoutCache: (id, { links }) => links.find(all, id),
   fields: (t) => ({
@@ -38,7 +39,8 @@ builder.node(FileRef, {
     }),
     createdAt: t.field({
       type: 'DateTime',
-      description: 'Upload time; null if the API does not provide it.',
+      description:
+        'Upload time; null if the API does not provide it. Costs no extra upstream request.',
       resolve: lazily(all, 'date'),
     }),
     date: t.field({
