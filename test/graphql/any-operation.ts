@@ -55,7 +55,7 @@ const codes = window.map(
 
 /** A selection of the query type, without an alias. */
 const selection = fc.oneof(
-  { weight: 10, arbitrary: noun },
+  { weight: 5, arbitrary: noun },
   fc.constantFrom(
     'account { username }',
     'seller { username }',
