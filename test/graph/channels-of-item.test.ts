@@ -204,7 +204,8 @@ describe('BrandedDomain.files', () => {
       rewrite: (answer) => {
         const { list } = answer.body as { list: Record<string, unknown>[] };
         for (const row of list) {
-          if (moved.has(row['id'])) row['shorturl'] = `${String(domain['domain'])}/f/${row['id']}`;
+          if (moved.has(row['id']))
+            row['shorturl'] = `${String(domain['domain'])}/f/${String(row['id'])}`;
         }
         return answer;
       },

@@ -70,7 +70,7 @@ describe('Plan.users', () => {
     const [from, to] = plans.filter(({ userCount }) => userCount > 0);
     const { data } = await world.links<{ data: Row[] }>('/api/users');
     const user = data.find(({ planid }) => planid === from?.databaseId);
-    const move = `mutation { subscribeUser(input: { planId: ${to?.databaseId}, userId: ${user?.['id']}, type: MONTHLY }) {
+    const move = `mutation { subscribeUser(input: { planId: ${to?.databaseId}, userId: ${String(user?.['id'])}, type: MONTHLY }) {
       ... on User { plan { userCount } } } }`;
     const answer = await world.data<{ subscribeUser: { plan: Row } }>(move);
     expect(answer.subscribeUser.plan).toEqual({ userCount: (to?.userCount ?? 0) + 1 });
@@ -82,7 +82,7 @@ describe('Account.plan and Account.usage', () => {
 
   it('are the plan of the account, and each limit beside what is used of it', async () => {
     const { data: account } = await world.links<{ data: Row }>('/api/account');
-    const { data: user } = await world.links<{ data: Row }>(`/api/user/${account['id']}`);
+    const { data: user } = await world.links<{ data: Row }>(`/api/user/${String(account['id'])}`);
     const { data: plans } = await world.links<{ data: Row[] }>('/api/plans');
     const plan = plans.find(({ id }) => id === user['planid']);
     const limits = plan?.['limits'] as Record<string, { count?: string; enabled: string }> & Row;

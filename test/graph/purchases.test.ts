@@ -71,7 +71,7 @@ describe('Query.purchases', () => {
     const links = await startWorld({ on: world.sandbox, only: 'links' });
     const query =
       'query ($codes: [String!]!) { account { username } purchases(codes: $codes) { id } }';
-    const { data, errors } = await links.ask<Row>(query, { codes: valid.slice(0, 2) });
+    const { data, errors } = await links.ask(query, { codes: valid.slice(0, 2) });
     expect(data).toMatchObject({ account: {}, purchases: [null, null] });
     expect(errors.map(({ extensions }) => extensions?.code)).toEqual([
       'UPSTREAM_NOT_CONFIGURED',

@@ -141,10 +141,7 @@ export class Source {
   }
 
   /** The same for a row with a read of its own. */
-  async updateSingle<T extends object, R>(
-    read: Read<R>,
-    write: Write<T>,
-  ): Promise<Updated<T, R>> {
+  async updateSingle<T extends object, R>(read: Read<R>, write: Write<T>): Promise<Updated<T, R>> {
     return this.#updated(write, () => {
       const hit = this.#reader.peek(read, this.#access);
       return hit && hit.state !== 'fallback' ? hit.entry.value : null;

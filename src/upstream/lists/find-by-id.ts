@@ -1,6 +1,6 @@
 import { type AtOnce, andThen } from '../../scheduling/at-once.ts';
-import { madeUpRow } from '../dry-run/stand-ins.ts';
 import type { Hit } from '../cache/cache.ts';
+import { madeUpRow } from '../dry-run/stand-ins.ts';
 import { isOutage } from '../fallback.ts';
 import type { Access } from '../operation.ts';
 import type { List, Row } from '../request.ts';
@@ -67,7 +67,10 @@ export function lastKnownRow<R extends Row>(
   };
   for (const number of lists.outline(list, access).asked) {
     const hit = lists.hit(list, number, access);
-    note(hit, hit?.entry.value?.rows.find((row) => row.id === id));
+    note(
+      hit,
+      hit?.entry.value?.rows.find((row) => row.id === id),
+    );
   }
   const single = list.single?.(id);
   const hit = single && lists.reader.peek(single, access);
