@@ -11,7 +11,7 @@ import {
   until,
 } from '../../scheduling/at-once.ts';
 import { loopTurns } from '../../scheduling/loop-turns.ts';
-import type { CachedRows } from '../../upstream/lists/whole.ts';
+import type { CachedRows } from '../../upstream/lists/views/whole.ts';
 import type { List, Row } from '../../upstream/request.ts';
 import { ChannelRef } from './channel.graph.ts';
 import { type Channel, type ChannelItem, channelItems, channels, itemKey } from './channel.ts';

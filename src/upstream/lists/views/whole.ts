@@ -1,11 +1,11 @@
-import { type AtOnce, type Steps, takeSteps, until } from '../../scheduling/at-once.ts';
-import type { Access } from '../operation.ts';
-import type { List, Row } from '../request.ts';
-import { identityOf, isLastPage, type ListPage } from './list-page.ts';
-import type { Lists } from './pages.ts';
-import { placeholderView } from './placeholder-window.ts';
-import { type ListSource, PARENT_ABSENT, PLACEHOLDERS, ReadPages } from './read-pages.ts';
-import { DEFAULT_WINDOW } from './window.ts';
+import { type AtOnce, type Steps, takeSteps, until } from '../../../scheduling/at-once.ts';
+import type { Access } from '../../operation.ts';
+import type { List, Row } from '../../request.ts';
+import { identityOf, isLastPage, type ListPage } from '../list-page.ts';
+import type { Lists } from '../pages.ts';
+import { placeholderView } from '../placeholder-window.ts';
+import { type ListSource, PARENT_ABSENT, PLACEHOLDERS, ReadPages } from '../read-pages.ts';
+import { DEFAULT_WINDOW } from '../window.ts';
 
 /** Maximum number of attempts to read a list that changes meanwhile. */
 const MOST_ATTEMPTS = 3;
