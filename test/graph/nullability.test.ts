@@ -1,4 +1,4 @@
-import { getNamedType, isObjectType } from 'graphql';
+import { getNamedType, isObjectType, isRequiredArgument } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { schema } from '../../src/schema.ts';
@@ -13,10 +13,12 @@ afterAll(() => sandbox.close());
 /** The root fields that promise to be null with an error only, and a selection on each. */
 const promised = Object.values(schema.getQueryType()?.getFields() ?? {})
   .filter(({ extensions }) => Object.hasOwn(extensions['directives'] ?? {}, 'semanticNonNull'))
-  .map(({ name, type }) => {
+  .map(({ args, name, type }) => {
     const named = getNamedType(type);
     const fields = isObjectType(named) ? named.getFields() : {};
-    return { name, selection: 'nodes' in fields ? 'nodes { __typename }' : '__typename' };
+    // The choice of a list is the only argument that is required of them.
+    const list = args.some((arg) => isRequiredArgument(arg)) ? '(list: FILES)' : '';
+    return { name, list, selection: 'nodes' in fields ? 'nodes { __typename }' : '__typename' };
   });
 
 /** What an upstream can answer in the place of what was asked for. */
@@ -38,14 +40,15 @@ const answers: readonly [what: string, body: unknown, status?: number][] = [
 ];
 
 describe('A field that is marked as null only with an error', () => {
-  it('is there for each list and account that needs no argument', () => {
+  it('is there for each list and account that needs no argument, and the history of any list', () => {
     const free = Object.values(schema.getQueryType()?.getFields() ?? {})
       .filter(
         ({ args, type }) =>
           args.every((arg) => !String(arg.type).endsWith('!')) && !String(type).endsWith('!'),
       )
       .map(({ name }) => name);
-    expect(promised.map(({ name }) => name).toSorted()).toEqual(free.toSorted());
+    const all = [...free, 'totalCountHistory'];
+    expect(promised.map(({ name }) => name).toSorted()).toEqual(all.toSorted());
   });
 
   it.each(answers)('is, whenever an API answers %s', async (...[, body, status = 200]) => {
@@ -53,7 +56,9 @@ describe('A field that is marked as null only with an error', () => {
       api.fault({ kind: 'answer', rewrite: (answer) => ({ ...answer, status, body }) });
     }
     const world = await startWorld({ on: sandbox });
-    const query = promised.map(({ name, selection }) => `${name} { ${selection} }`).join(' ');
+    const query = promised
+      .map(({ list, name, selection }) => `${name}${list} { ${selection} }`)
+      .join(' ');
     const { data, errors } = await world.ask(`{ ${query} }`);
     await world.close();
     sandbox.reset();
