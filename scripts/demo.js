@@ -12,7 +12,7 @@ const children = [];
 let stopping = false;
 
 try {
-  const token = makeToken('you', 'editor');
+  const token = makeToken('you', 'admin');
   const neighbourToken = makeToken('neighbour', 'viewer');
   const started = await begin(/^GraphQL +(\S+)\/graphql[^]*/m, ['dist/main.js'], {
     AUTH_MODE: 'token',

@@ -77,7 +77,7 @@ query Channel {
 const qrStatistics = `# Statistics cost 1 upstream request per QR code.
 # Fields that are not selected cost nothing.
 query QrStatistics {
-  qrCodes(first: 3) {
+  qrCodes(first: 2) {
     nodes {
       name
       scans
@@ -141,6 +141,51 @@ query ScanHistory {
     at
     value
     observed
+  }
+}
+`;
+
+const planUsage = `# How much of the plan is used.
+# Costs 7 upstream requests: the account, its user, all
+# plans, and 1 for each of four lists. The API key must
+# belong to an administrator.
+query PlanUsage {
+  account {
+    plan {
+      name
+    }
+    usage {
+      feature
+      used
+      limit
+    }
+  }
+}
+`;
+
+const reverseEdges = `# From a row back to what refers to it. Costs 3 upstream
+# requests: the plans, all users once for all of them,
+# and the QR codes. cachedOnly sends none.
+query ReverseEdges {
+  plans {
+    name
+    userCount
+    users(first: 2) {
+      nodes {
+        username
+      }
+    }
+  }
+  qrCodes(first: 3) {
+    nodes {
+      name
+      channels(cachedOnly: true) {
+        complete
+        nodes {
+          name
+        }
+      }
+    }
   }
 }
 `;
@@ -262,7 +307,7 @@ query LiveCampaigns @live {
 const deferred = `# @defer: the response contains the codes first.
 # Their statistics follow as they arrive.
 query Deferred {
-  qrCodes(first: 5) {
+  qrCodes(first: 2) {
     nodes {
       name
       scans
@@ -283,7 +328,6 @@ mutation Upload($input: UploadFileInput!) {
     __typename
     ... on File {
       id
-      name
       shortUrl
     }
     ... on Error {
@@ -304,6 +348,8 @@ export function exampleOperations(purchaseCode = 'a purchase code of yours'): re
     { query: qrStatistics },
     { query: qrCodeTable },
     { query: scanHistory },
+    { query: reverseEdges },
+    { query: planUsage },
     { query: storefront },
     { query: purchase, variables: { code: purchaseCode } },
     { query: newCampaign, variables: { input: { name: 'Winter sale', public: true } } },

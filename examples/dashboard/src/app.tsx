@@ -7,11 +7,12 @@ import { CampaignsPanel } from './panels/campaigns.tsx';
 import { ChannelsPanel } from './panels/channels.tsx';
 import { DemoControls } from './panels/demo-controls.tsx';
 import { ExportPanel } from './panels/export.tsx';
+import { UsagePanel } from './panels/plan-usage.tsx';
 import { PurchasePanel } from './panels/purchase.tsx';
 import { QrPanel } from './panels/qr-codes.tsx';
 import { UploadPanel } from './panels/upload.tsx';
 
-/** The whole page. Its first view costs 5 upstream calls at most, the next one none. */
+/** The whole page. Its first view costs 11 upstream calls at most, the next one none. */
 export function App({ settings }: { settings: Settings }) {
   const overview = usePatientQuery(Overview, {});
   return (
@@ -30,6 +31,7 @@ export function App({ settings }: { settings: Settings }) {
         <AccountPanel overview={overview} />
         <QrPanel />
         <ChannelsPanel overview={overview} />
+        <UsagePanel />
         <CampaignsPanel />
         <PurchasePanel />
         <UploadPanel settings={settings} />

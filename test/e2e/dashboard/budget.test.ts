@@ -12,8 +12,8 @@ describeWith([chromium, dashboardPackages], 'the dashboard at the end of its bud
   let page: Page;
 
   beforeAll(async () => {
-    // Of the 6 calls of the first window one is left after the first view.
-    world = await startDashboard({ limit: { requests: 6, windowMs: 20_000 } });
+    // Of the 12 calls of the first window one is left after the first view.
+    world = await startDashboard({ limit: { requests: 12, windowMs: 20_000 } });
     page = await world.open();
     await wholeView(page);
   });

@@ -162,7 +162,7 @@ export function hold(
 
 /** Waits until the first view is whole: every panel that reads by itself has its receipt. */
 export async function wholeView(page: Page): Promise<void> {
-  for (const panel of ['account', 'qr', 'channels .items', 'campaigns'])
+  for (const panel of ['account', 'qr', 'channels .items', 'usage', 'campaigns'])
     await page.locator(`.panel-${panel} .receipt`).first().waitFor();
 }
 
@@ -174,6 +174,7 @@ export async function receiptCalls(page: Page): Promise<Record<string, number>> 
     overview: await calls('account'),
     codes: await calls('qr'),
     items: await calls('channels .items'),
+    usage: await calls('usage'),
     campaigns: await calls('campaigns'),
   };
 }

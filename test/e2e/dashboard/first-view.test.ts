@@ -17,10 +17,19 @@ import {
 
 /** A page that is looked at for long enough refreshes what is old; here nothing gets old. */
 const LASTING = Object.fromEntries(
-  ['ACCOUNT', 'CHANNELS', 'CHANNEL_ITEMS', 'QR_CODES', 'QR_STATISTICS', 'CAMPAIGNS'].map((name) => [
-    `TTL_${name}_MS`,
-    '3600000',
-  ]),
+  [
+    'ACCOUNT',
+    'CHANNELS',
+    'CHANNEL_ITEMS',
+    'QR_CODES',
+    'CAMPAIGNS',
+    'USERS',
+    'PLANS',
+    'SPLASH_PAGES',
+    'OVERLAYS',
+    'PIXELS',
+    'DOMAINS',
+  ].map((name) => [`TTL_${name}_MS`, '3600000']),
 );
 
 describeWith([chromium, dashboardPackages], 'the first view of the dashboard', () => {
@@ -55,7 +64,7 @@ describeWith([chromium, dashboardPackages], 'the first view of the dashboard', (
     await page.reload();
     await wholeView(page);
     const { overview: _, ...rest } = await receiptCalls(page);
-    expect(rest).toEqual({ codes: 0, items: 0, campaigns: 0 });
+    expect(rest).toEqual({ codes: 0, items: 0, usage: 0, campaigns: 0 });
     expect(world.sandbox.links.requests).toEqual([]);
   });
 

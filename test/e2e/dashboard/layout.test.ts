@@ -59,7 +59,7 @@ describeWith([chromium, dashboardPackages], 'the layout of the dashboard', () =>
 
   it('shows both budgets at the full height of their meters, without moving', async () => {
     const page = await world.open();
-    const meters = page.getByRole('meter');
+    const meters = page.locator('.budgets').getByRole('meter');
     await wholeView(page);
     expect(await meters.count()).toBe(2);
     const before = await boxOf(page, '.panel-account');

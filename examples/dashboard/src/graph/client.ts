@@ -45,6 +45,7 @@ function graphCache() {
       InvalidInput: part,
       LabelCount: part,
       PageInfo: part,
+      PlanUsage: part,
       Purchase: ({ code }) => code as string,
       QrCodeConnection: part,
       QrStatistics: part,

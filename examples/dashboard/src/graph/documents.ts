@@ -8,7 +8,7 @@ export const Overview = graphql(`
       username
       email
       status
-      registered
+      registeredAt
     }
     channels(first: 28) {
       totalCount
@@ -18,6 +18,25 @@ export const Overview = graphql(`
         color
         description
         starred
+      }
+    }
+  }
+`);
+
+/** How much of the plan is used. 7 upstream calls, 1 of which the overview shares. */
+export const Usage = graphql(`
+  query Usage {
+    account {
+      id
+      plan {
+        id
+        name
+      }
+      usage {
+        feature
+        enabled
+        used
+        limit
       }
     }
   }
@@ -64,7 +83,7 @@ export const QrCodes = graphql(`
       nodes {
         id
         name
-        date
+        createdAt
         scans
         link
       }
@@ -146,7 +165,7 @@ export const PurchaseCheck = graphql(`
     purchase(code: $code) {
       code
       licenseType
-      date
+      createdAt
       supportedUntil
       price
       currency
@@ -200,7 +219,7 @@ export const QrExport = graphql(`
       nodes {
         id
         name
-        date
+        createdAt
         scans
         link
         statistics @include(if: $statistics) {

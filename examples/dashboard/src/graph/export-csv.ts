@@ -76,8 +76,8 @@ export async function exportQrCodes(
     }
     if (errors.length > 0 || !data?.qrCodes) throw new ExportError(errors);
     const { nodes, pageInfo, totalCount } = data.qrCodes;
-    for (const { id, name, date, scans, link, statistics: who } of nodes) {
-      const values = [id, name, date, scans, link, who?.clicks, who?.uniqueClicks];
+    for (const { id, name, createdAt, scans, link, statistics: who } of nodes) {
+      const values = [id, name, createdAt, scans, link, who?.clicks, who?.uniqueClicks];
       lines.push(values.slice(0, lines[0]?.length).map(cell));
     }
     onProgress({ rows: lines.length - 1, total: totalCount, pause: null });

@@ -36,7 +36,7 @@ export function AccountPanel({ overview }: { overview: PatientQuery<ResultOf<typ
             </div>
             <div>
               <dt>Since</dt>
-              <dd>{date(account.registered)}</dd>
+              <dd>{date(account.registeredAt)}</dd>
             </div>
           </dl>
         </div>

@@ -13,7 +13,15 @@ const FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 type Purchase = NonNullable<ResultOf<typeof PurchaseCheck>['purchase']>;
 
 function Facts({ purchase }: { purchase: Purchase }) {
-  const { item, licenseType, price, currency, date: bought, supportedUntil, downloaded } = purchase;
+  const {
+    item,
+    licenseType,
+    price,
+    currency,
+    createdAt: bought,
+    supportedUntil,
+    downloaded,
+  } = purchase;
   const over = supportedUntil !== null && Date.parse(supportedUntil) < Date.now();
   return (
     <div className="facts">

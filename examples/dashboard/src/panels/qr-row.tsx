@@ -95,7 +95,11 @@ interface QrRowProps {
 }
 
 /** A QR code, and below it its details if it is open. 1 upstream call when it is opened. */
-export function QrRow({ code: { id, name, date: made, scans, link }, open, onToggle }: QrRowProps) {
+export function QrRow({
+  code: { id, name, createdAt: made, scans, link },
+  open,
+  onToggle,
+}: QrRowProps) {
   const region = useId();
   return (
     <>
