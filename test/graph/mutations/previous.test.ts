@@ -97,6 +97,15 @@ describe('The state before an update', () => {
     expect(b).toEqual({ name: 'B', previous: null });
   });
 
+  it('is not one that a write in flight at the same time has made wrong', async () => {
+    await world.data('{ channel(id: 21) { name } }');
+    const results = await Promise.all(
+      ['A', 'B'].map((name) => world.data<{ updateChannel: Row }>(`mutation { ${rename(name)} }`)),
+    );
+    const known = results.filter(({ updateChannel }) => updateChannel['previous'] !== null);
+    expect(known).toHaveLength(1);
+  });
+
   it('is not shown for an update that was rejected', async () => {
     await world.data('{ channels(first: 1) { totalCount } }');
     const { updated } = await world.data<{ updated: Row }>(
