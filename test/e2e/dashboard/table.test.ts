@@ -59,7 +59,7 @@ describeWith([chromium, dashboardPackages], 'the table of QR codes', () => {
     expect(await rowsAt(range)).toEqual(namesOf(sorted));
     await head('Scans').getByRole('button').press('Enter');
     await panel().locator('[aria-sort=ascending]').waitFor();
-    expect(await rowsAt(range)).toEqual(namesOf([...sorted].reverse()));
+    expect(await rowsAt(range)).toEqual(namesOf(sorted.toReversed()));
     await sortBy('Name');
     const byName = posters()
       .map(({ name }) => name)
