@@ -13,7 +13,12 @@ export const resources = {
     ttlMs: 60_000,
     why: 'A profile is edited by hand, and its owner checks the result immediately.',
   },
-  domains: { ttlMs: 300_000, why: 'Domains are set up once and rarely change.' },
+  domains: {
+    ttlMs: 300_000,
+    why: 'Domains are set up once and rarely change.',
+    // A domain without a host has no files, and none would be read.
+    standIn: () => ({ domain: 'https://unknown.invalid' }),
+  },
   overlays: { ttlMs: 300_000, why: 'Overlays are designed once; the list has only their names.' },
   campaigns: { ttlMs: 60_000, why: 'Several people edit campaigns.' },
   channels: { ttlMs: 60_000, why: 'Several people edit channels.' },

@@ -92,7 +92,10 @@ describeWith(chromium, 'GraphiQL in a browser', () => {
     await page.locator('.graphiql-execute-button').click();
     expect((await answered).headers()['content-type']).toContain('multipart/mixed');
     await page.locator('.result-window').getByText('"uniqueClicks"').first().waitFor();
-    await page.locator('.facts').getByText(/upstream requests?/).waitFor();
+    await page
+      .locator('.facts')
+      .getByText(/upstream requests?/)
+      .waitFor();
   });
 
   it('sends the file that is chosen', async () => {
