@@ -184,7 +184,11 @@ describe('the image', () => {
     const state = join(app, 'state');
     expect(statSync(state).mode & 0o7777).toBe(0o1777);
     expect(statSync(join(state, 'gateway')).mode & 0o7777).toBe(0o700);
-    expect(readdirSync(join(state, 'gateway')).sort()).toEqual(['history.json', 'leases.log']);
+    expect(readdirSync(join(state, 'gateway')).sort()).toEqual([
+      'counts.log',
+      'history.json',
+      'leases.log',
+    ]);
   });
 });
 
