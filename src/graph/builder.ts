@@ -58,26 +58,41 @@ export const builder = new SchemaBuilder<{
     nodesQueryOptions: false,
     edgesFieldOptions: {
       nullable: { list: false, items: false },
-      description: 'The items with their cursors.',
+      description: 'The items with their cursors. Costs no extra upstream request.',
     },
-    nodesOnConnection: { description: 'The items without their cursors.' },
-    nodeFieldOptions: { nullable: false, description: 'The item at this position.' },
+    nodesOnConnection: {
+      description: 'The items without their cursors. Costs no extra upstream request.',
+    },
+    nodeFieldOptions: {
+      nullable: false,
+      description: 'The item at this position. Costs no extra upstream request.',
+    },
     cursorFieldOptions: {
       description:
-        'Cursor of this item, for `after` and `before`. It stays valid when other items are added or deleted.',
+        'Cursor of this item, for `after` and `before`. It stays valid when other items are added or deleted. Costs no extra upstream request.',
     },
     pageInfoFieldOptions: {
-      description: 'Cursors of the page, and whether items follow or precede it.',
+      description:
+        'Cursors of the page, and whether items follow or precede it. Costs no extra upstream request.',
     },
     pageInfoTypeOptions: {
-      description: 'Cursors of a page, and whether items follow or precede it.',
+      description:
+        'Cursors of a page, and whether items follow or precede it. Costs no extra upstream request.',
     },
-    hasNextPageFieldOptions: { description: 'Whether items follow this page.' },
-    hasPreviousPageFieldOptions: { description: 'Whether items precede this page.' },
+    hasNextPageFieldOptions: {
+      description: 'Whether items follow this page. Costs no extra upstream request.',
+    },
+    hasPreviousPageFieldOptions: {
+      description: 'Whether items precede this page. Costs no extra upstream request.',
+    },
     startCursorFieldOptions: {
-      description: 'Cursor of the first item; null if the page is empty.',
+      description:
+        'Cursor of the first item; null if the page is empty. Costs no extra upstream request.',
     },
-    endCursorFieldOptions: { description: 'Cursor of the last item; null if the page is empty.' },
+    endCursorFieldOptions: {
+      description:
+        'Cursor of the last item; null if the page is empty. Costs no extra upstream request.',
+    },
     firstArgOptions: {
       description:
         'Number of items from the start of the list, at most 500. Defaults to 20 if neither `first` nor `last` is set.',
@@ -116,8 +131,14 @@ export function connectionOf(
   rows: string,
 ): [{ name: string; description: string }, { name: string; description: string }] {
   return [
-    { name: `${name}Connection`, description: `A page of the list of ${rows}.` },
-    { name: `${name}Edge`, description: `An edge in the list of ${rows}: an item and its cursor.` },
+    {
+      name: `${name}Connection`,
+      description: `A page of the list of ${rows}. Costs what the field that returns it costs.`,
+    },
+    {
+      name: `${name}Edge`,
+      description: `An edge in the list of ${rows}: an item and its cursor. Costs no extra upstream request.`,
+    },
   ];
 }
 

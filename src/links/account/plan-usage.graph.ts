@@ -14,13 +14,35 @@ import { users } from './user.ts';
 
 /** What a plan limits by number, and the list whose length is the number in use. */
 const limited = {
-  LINKS: { list: null, description: 'Short links. The API has no list of them.' },
-  CLICKS: { list: null, description: 'Counted clicks. The API does not provide their number.' },
-  TEAM: { list: null, description: 'Team members. The API has no list of them.' },
-  SPLASH: { list: splashPages, description: 'Custom splash pages.' },
-  OVERLAY: { list: overlays, description: 'Call-to-action overlays.' },
-  PIXELS: { list: pixels, description: 'Tracking pixels.' },
-  DOMAIN: { list: domains, description: 'Branded domains.' },
+  LINKS: {
+    list: null,
+    description: 'Short links. The API has no list of them. `used` is null and costs nothing.',
+  },
+  CLICKS: {
+    list: null,
+    description:
+      'Counted clicks. The API does not provide their number. `used` is null and costs nothing.',
+  },
+  TEAM: {
+    list: null,
+    description: 'Team members. The API has no list of them. `used` is null and costs nothing.',
+  },
+  SPLASH: {
+    list: splashPages,
+    description: 'Custom splash pages. `used` costs 1 upstream request if not cached.',
+  },
+  OVERLAY: {
+    list: overlays,
+    description: 'Call-to-action overlays. `used` costs 1 upstream request if not cached.',
+  },
+  PIXELS: {
+    list: pixels,
+    description: 'Tracking pixels. `used` costs 1 upstream request if not cached.',
+  },
+  DOMAIN: {
+    list: domains,
+    description: 'Branded domains. `used` costs 1 upstream request if not cached.',
+  },
 } satisfies Record<string, { readonly list: List<Row> | null; readonly description: string }>;
 
 type Limited = keyof typeof limited;
