@@ -38,6 +38,8 @@ export const resources = {
   qrStatistics: {
     ttlMs: 120_000,
     why: 'Costs one request per code, so it is cached longer than the list of codes.',
+    // The channels of a code are read if it exists.
+    standIn: () => ({}),
   },
   plans: { ttlMs: 600_000, why: 'Plans change only when prices do.' },
   users: {

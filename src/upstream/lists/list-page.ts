@@ -179,15 +179,19 @@ export function surePerPageAfter(
   return seen === null || before === null ? (seen ?? before) : Math.min(seen, before);
 }
 
-/** The number of the last page, as far as known after a page was read; `before` is the value known before. */
+/**
+ * The number of the last page, as far as known after a page was read; `before` is the value known before. `follows`
+ * tells whether the previous page is known: an empty page far behind the end says nothing of where the end is.
+ */
 export function lastPageAfter(
   { number, last, rows }: ListPage<Row>,
   page: Page<Row>,
-  before: number | null,
+  { before, follows }: { readonly before: number | null; readonly follows: boolean },
 ): number | null {
   const promised = promisedLastPage(page);
   if (last && rows.length === 0 && number > 1) {
-    return Math.max(1, Math.min(number - 1, promised ?? before ?? number));
+    const known = promised ?? before ?? (follows ? number : null);
+    return known === null ? null : Math.max(1, Math.min(number - 1, known));
   }
   if (last) return number;
   if (promised !== null) return promised;

@@ -114,7 +114,10 @@ export class Lists {
     const isThere = listPage.rows.length > 0 || number === 1;
     if (isThere) outline.perPage = listPage.perPage;
     if (list.paged) outline.surePerPage = surePerPageAfter(listPage, page, outline.surePerPage);
-    outline.lastPage = lastPageAfter(listPage, page, outline.lastPage);
+    outline.lastPage = lastPageAfter(listPage, page, {
+      before: outline.lastPage,
+      follows: outline.asked.has(number - 1),
+    });
     if (!isThere) this.#isNotThere(asked);
     return listPage;
   }
@@ -169,7 +172,10 @@ export class Lists {
 
   /** The result for a page that does not exist; `null` if its parent is absent. */
   #absent<R extends Row>(number: number, outline: Outline, writes: number): ListPage<R> | null {
-    outline.lastPage = Math.min(number - 1, outline.lastPage ?? number);
+    const { asked, lastPage } = outline;
+    if (number === 1 || lastPage !== null || asked.has(number - 1)) {
+      outline.lastPage = Math.min(number - 1, lastPage ?? number);
+    }
     if (number === 1) return null;
     // Some upstreams reject a page past the end; only the first page shows whether the parent exists.
     const perPage = outline.perPage ?? this.pageSize;
