@@ -168,7 +168,7 @@ describe('What a view of 1000 QR codes costs', () => {
     await pagesOf('{ qrCodes(offset: 2000000000) { nodes { id } } }');
     const { errors } = await world.ask(SEARCH);
     expect(errors).toEqual([]);
-    expect(list.log.toSorted()).toEqual([2, 3]);
+    expect(list.log.toSorted((a, b) => a - b)).toEqual([2, 3]);
   });
 
   it('is bounded in rows that one operation examines', async () => {
