@@ -210,7 +210,7 @@ export class UploadBody implements ByteStream {
     this.#wake();
   }
 
-  /** Lets go of the pieces up to the nth. */
+  /** Releases the pieces up to the nth. */
   #drop(count: number): void {
     this.#pieces.splice(0, count - this.#dropped);
     this.#dropped = count;

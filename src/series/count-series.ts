@@ -68,7 +68,7 @@ export class CountSeries implements CountHistory {
     this.#log = log;
   }
 
-  /** Tells daily reads which pages were received. */
+  /** Reports received pages to the daily reads. */
   watchWith(daily: DailyReads): void {
     this.#daily = daily;
   }
@@ -150,7 +150,7 @@ export class CountSeries implements CountHistory {
     if (since !== null) this.#removeAbsent(owner, count.name, since);
   }
 
-  /** Lets daily reads know of a page. What they complete is saved: the next process does not read it again. */
+  /** Reports a page to the daily reads. A completed list is saved, so that the next process does not read it again. */
   #received(
     of: SeriesOwner,
     { isLast, number, resource }: Pick<PageContents, 'isLast' | 'number' | 'resource'>,
@@ -236,7 +236,7 @@ export class CountSeries implements CountHistory {
     }
   }
 
-  /** Removes the series of rows that were on no page since a time, unless a creation time tells rows apart. */
+  /** Removes the series of rows that were on no page since a time, unless a creation time identifies the row. */
   #removeAbsent(owner: string, count: CountName, since: number): void {
     for (const [id, { askedAt, origin }] of this.#store.of(owner, count)) {
       if (askedAt < since && origin === null) this.#remove(owner, count, id);

@@ -26,8 +26,8 @@ export class ListRounds {
   readonly #rounds = new BoundedMap<Round>({ max: LISTS_REMEMBERED });
 
   /**
-   * Takes note of a page of a list without filters. Returns since when all pages were requested if this one completes them, on `clock.now()`;
-   * otherwise `null`.
+   * Records a page of a list without filters. If it completes the pages, returns since when all of them were
+   * requested, on `clock.now()`; otherwise `null`.
    */
   seen(owner: string, { askedAt, contents }: PageSeen): number | null {
     const { isLast, number, path, rows, total } = contents;

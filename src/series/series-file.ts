@@ -116,7 +116,7 @@ export class SeriesFile {
     if (this.#meanwhile === null && !this.#isClosed) inBackground(this.#rewrite());
   }
 
-  /** Lets go of the file: all is written. */
+  /** Closes the file, which is complete. */
   close(): void {
     this.#isClosed = true;
     if (this.#file !== null) closeSync(this.#file);

@@ -6,8 +6,8 @@ import type { ListView } from './views/view.ts';
 import { DEFAULT_WINDOW, type WindowArguments } from './window.ts';
 
 /**
- * Tells of each uncached page that a window needs whether no other pages follow from its response: then a dry run is
- * exact. No upstream request.
+ * Predicts for each uncached page of a window whether its response can lead to reads of other pages: if none does, a
+ * dry run is exact. No upstream request.
  */
 export function foreseenPages<R extends Row>(
   source: ListSource<R>,

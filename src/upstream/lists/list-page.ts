@@ -181,7 +181,7 @@ export function surePerPageAfter(
 
 /**
  * The number of the last page, as far as known after a page was read; `before` is the value known before. `follows`
- * tells whether the previous page is known: an empty page far behind the end says nothing of where the end is.
+ * is whether the previous page is known: an empty page far behind the end does not show where the end is.
  */
 export function lastPageAfter(
   { number, last, rows }: ListPage<Row>,

@@ -49,7 +49,7 @@ describe('extensions.messages', () => {
     ['another key', 'Token: a1b2c3d4e5f6a7b8c9d0', 'Token: [hidden]'],
     ['markup', '<b>Saved</b><script>alert(1)</script> &amp; done', 'Saved & done'],
     ['what was sent', 'Trade-1234567890-abcdef was saved', 'Trade-1234567890-abcdef was saved'],
-  ])('show %s to nobody who may not see it', async (_, said, shown) => {
+  ])('show %s only to callers who may see it', async (_, said, shown) => {
     says(typeof said === 'function' ? said() : said);
     const query =
       'mutation { updateChannel(input: { id: 21, name: "Trade-1234567890-abcdef" }) { __typename } }';
