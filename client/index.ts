@@ -1,4 +1,5 @@
 export { applyPatch, type LivePatch } from './document.ts';
+export { type IdempotencyReport, idempotencyKey } from './idempotency-key.ts';
 export type { introspection } from './introspection.ts';
 export { live } from './live.ts';
 export type {
@@ -9,7 +10,15 @@ export type {
   LiveResult,
   LiveState,
 } from './live-types.ts';
+export {
+  type PendingWrite,
+  type PendingWrites,
+  type PendingWritesOptions,
+  pendingWrites,
+  type WriteAnswer,
+} from './pending-writes.ts';
 export { possibleTypes } from './possible-types.ts';
 export { type RetryOptions, type RetryWait, retryingFetch } from './retry.ts';
 export { retryAfterMs } from './retry-after.ts';
 export type { Scalars } from './scalars.ts';
+export type { WriteStorage } from './write-store.ts';

@@ -13,6 +13,8 @@ import type { Cache } from './upstream/cache/cache.ts';
 import { Client, type ClientOptions } from './upstream/client.ts';
 import type { CountHistory } from './upstream/count-history.ts';
 import type { Subject } from './upstream/diagnosis.ts';
+import type { SettleTimes } from './upstream/idempotency/looks/reconciler.ts';
+import type { Records } from './upstream/idempotency/records.ts';
 import { Lists } from './upstream/lists/pages.ts';
 import { Reader } from './upstream/reader.ts';
 import type { Witness } from './upstream/wire/exchange.ts';
@@ -38,6 +40,8 @@ interface BackendWorld {
   readonly events: EventStream;
   readonly digest: Digest;
   readonly journal: Journal;
+  /** Stores what became of writes with idempotency keys; absent for a process that sends no writes. */
+  readonly records?: Records;
   /** The other processes that share budgets and responses; `null` if this one is alone. */
   readonly replicas: Replicas | null;
   /** Learns how the requests to an upstream end. */
@@ -69,6 +73,7 @@ export function createBackends(
       ownKey: auth.mode !== 'passthrough',
       maxKeys: auth.mode === 'passthrough' ? auth.maxKeys : Number.POSITIVE_INFINITY,
       freshness,
+      settle: config.settle,
       onSurprise: (field) => events.emit('surprise', { upstream: 'LINKS', field }),
     });
   const market =
@@ -82,6 +87,7 @@ export function createBackends(
       ownKey: true,
       maxKeys: Number.POSITIVE_INFINITY,
       freshness,
+      settle: config.settle,
       onSurprise: (field) => events.emit('surprise', { upstream: 'MARKET', field }),
     });
   return { links, market, clients: [links, market].flatMap((backend) => backend?.client ?? []) };
@@ -93,11 +99,22 @@ type OwnOptions = Required<
     ClientOptions,
     'api' | 'baseUrl' | 'timeZone' | 'maxKeys' | 'maxCallsPerOperation' | 'freshness' | 'onSurprise'
   >
-> & { readonly pageSize: number; readonly ownKey: boolean };
+> & { readonly pageSize: number; readonly ownKey: boolean; readonly settle: SettleTimes };
 
 function createBackend(
   { rateLimit, rateWindowMs, timeoutMs }: Omit<UpstreamConfig, 'endpoint'>,
-  { cache, clock, counts, digest, dispatcher, events, journal, replicas, witness }: BackendWorld,
+  {
+    cache,
+    clock,
+    counts,
+    digest,
+    dispatcher,
+    events,
+    journal,
+    records,
+    replicas,
+    witness,
+  }: BackendWorld,
   {
     api,
     baseUrl,
@@ -107,6 +124,7 @@ function createBackend(
     onSurprise,
     ownKey,
     pageSize,
+    settle,
     timeZone,
   }: OwnOptions,
 ): Backend {
@@ -131,6 +149,9 @@ function createBackend(
     onSurprise,
     rateLimit,
     rateWindowMs,
+    records,
+    rowLocks: replicas?.rowLocks,
+    settle,
     timeZone,
     timeoutMs,
     witness: witness({ upstream: api.upstream, baseUrl, timeoutMs, ownKey }),

@@ -1,3 +1,5 @@
+import type { Resource } from './resources.ts';
+
 /**
  * Every failure the gateway shows to a caller. The codes are a promise to frontends; the messages are
  * for people and never carry an upstream URL, key or body.
@@ -18,6 +20,8 @@ export type ErrorCode =
   | 'UPSTREAM_REJECTED'
   | 'UPSTREAM_NOT_CONFIGURED'
   | 'OUTCOME_UNKNOWN'
+  | 'IDEMPOTENCY_KEY_IN_USE'
+  | 'IDEMPOTENCY_KEY_REUSED'
   | 'INTERNAL_SERVER_ERROR';
 
 /** The upstream APIs by the names they have in the graph (`UpstreamName`). */
@@ -117,12 +121,16 @@ export class InvalidInput extends GatewayError {
  */
 export class BudgetExhausted extends GatewayError {
   override readonly name = 'BudgetExhausted';
-  constructor(upstream: UpstreamName, retryAfterMs: number, availableAt: Date) {
-    super(
-      'BUDGET_EXHAUSTED',
-      `The rate limit of ${upstreamTitle[upstream].replace('The', 'the')} is reached. Retry in ${Math.ceil(retryAfterMs / 1000)} s.`,
-      { details: { upstream, retryAfterMs, availableAt: availableAt.toISOString() } },
-    );
+  /** `reason` is a sentence, if it is not the rate limit itself. */
+  constructor(
+    upstream: UpstreamName,
+    retryAfterMs: number,
+    availableAt: Date,
+    reason = `The rate limit of ${upstreamTitle[upstream].replace('The', 'the')} is reached.`,
+  ) {
+    super('BUDGET_EXHAUSTED', `${reason} Retry in ${Math.ceil(retryAfterMs / 1000)} s.`, {
+      details: { upstream, retryAfterMs, availableAt: availableAt.toISOString() },
+    });
   }
 }
 
@@ -168,6 +176,71 @@ export class UpstreamFailure extends GatewayError {
     cause?: unknown,
   ) {
     super(code, message, { details: { upstream }, cause });
+  }
+}
+
+/** Rows that may be the result of a write with an unknown outcome. */
+interface CandidateRows {
+  readonly resource: Resource;
+  readonly ids: readonly number[];
+}
+
+/** `OUTCOME_UNKNOWN`: it is not known whether a write has happened. */
+export class OutcomeUnknown extends GatewayError {
+  override readonly name = 'OutcomeUnknown';
+  readonly upstream: UpstreamName;
+  readonly advice: string;
+  readonly options: OutcomeUnknownOptions;
+
+  /** `advice` says what the caller can do. */
+  constructor(upstream: UpstreamName, advice: string, options: OutcomeUnknownOptions) {
+    const { cause, check, details } = options;
+    super(
+      'OUTCOME_UNKNOWN',
+      `${upstreamTitle[upstream]} did not confirm this change. The change may have been made. ${advice}`,
+      { details: { upstream, ...(check === null ? {} : { check }), ...details }, cause },
+    );
+    this.upstream = upstream;
+    this.advice = advice;
+    this.options = options;
+  }
+}
+
+interface OutcomeUnknownOptions {
+  /** The field that shows the outcome, e.g. `Query.campaigns`; `null` if it does not matter. */
+  readonly check: string | null;
+  /** When a retry can find out, and the rows that may be the result. */
+  readonly details?: {
+    readonly settlesAt?: string;
+    readonly retryAfterMs?: number;
+    /** Global ids. */
+    readonly candidates?: readonly string[];
+  };
+  readonly candidates?: CandidateRows;
+  readonly cause?: unknown;
+}
+
+/** `IDEMPOTENCY_KEY_IN_USE`: another request with the same idempotency key has not ended. This one sent nothing. */
+export class IdempotencyKeyInUse extends GatewayError {
+  override readonly name = 'IdempotencyKeyInUse';
+  constructor(retryAfterMs: number) {
+    super(
+      'IDEMPOTENCY_KEY_IN_USE',
+      'Another request with this idempotency key is in progress. Retry with the same key to get its result.',
+      { details: { upstream: 'LINKS', retryAfterMs } },
+    );
+  }
+}
+
+/** `IDEMPOTENCY_KEY_REUSED`: the idempotency key was used for another mutation or input. Costs no upstream request. */
+export class IdempotencyKeyReused extends GatewayError {
+  override readonly name = 'IdempotencyKeyReused';
+  constructor() {
+    super(
+      'IDEMPOTENCY_KEY_REUSED',
+      'This idempotency key was used with another mutation or input. Send a new key for a new change.',
+      { details: { upstream: 'LINKS' } },
+    );
   }
 }
 

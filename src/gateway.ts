@@ -12,6 +12,7 @@ import { currentRequestId } from './http/door/every-request.ts';
 import { shutDown } from './http/shutdown.ts';
 import { ListenError } from './http/socket/listen.ts';
 import { dailyReads } from './links/history/watched-lists.ts';
+import type { EventStream } from './observe/event-stream.ts';
 import { HistoryFile } from './observe/history/history-file.ts';
 import type { LogStream } from './observe/log/logger.ts';
 import { createTelemetry } from './observe/telemetry.ts';
@@ -28,6 +29,8 @@ import { openJournal } from './upstream/budget/journal/file-journal.ts';
 import { type Journal, keysAreNew, noJournal } from './upstream/budget/journal/journal.ts';
 import { Cache } from './upstream/cache/cache.ts';
 import { FaultWatch, type Subject } from './upstream/diagnosis.ts';
+import type { Records } from './upstream/idempotency/records.ts';
+import { ProcessRecords } from './upstream/idempotency/store/process-records.ts';
 import type { Witness } from './upstream/wire/exchange.ts';
 import { createDispatcher } from './upstream/wire/undici.ts';
 
@@ -86,6 +89,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
         : {
             budgets: () => budgetGauges(backends.clients),
             cache: () => cache.size,
+            idempotency: () => records.gauges,
             live: () => live?.size ?? { streams: 0, groups: 0, bytes: 0 },
             replicas: config.redis ? () => replicas?.gauges : undefined,
           },
@@ -103,6 +107,9 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
   const generations = replicas?.generations;
   const cache = new Cache({ clock, maxBytes, generations });
   const journal = overrides.journal ?? createJournal(config, clock, complain);
+  const mustSave = needsJournal(config) && !overrides.journal;
+  const records: Records =
+    replicas?.records ?? createRecords(config, { clock, complain, events, journal, mustSave });
   const { history } = telemetry;
   const historyFile =
     history &&
@@ -137,6 +144,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     events,
     digest,
     journal,
+    records,
     replicas,
     witness,
   };
@@ -173,6 +181,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     cache,
     clock,
     digest,
+    idempotency: () => records.gauges,
     keys,
     pages,
     purchaseCode,
@@ -217,6 +226,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
         });
         historyFile?.close();
         counts.close();
+        records.close();
         journal.close();
         await replicas?.close();
         await sandbox?.close();
@@ -246,6 +256,37 @@ async function startEmbedded({ sandboxPorts: { links, market } }: Config): Promi
       { cause: error },
     );
   }
+}
+
+/** What became of writes with idempotency keys, saved in `STATE_DIR` if that is this process's own. */
+function createRecords(
+  { idempotencyKeepMs: keepMs, idempotencyMaxBytes: maxBytes }: Config,
+  world: {
+    readonly clock: Clock;
+    readonly complain: (sentence: string) => void;
+    readonly events: EventStream;
+    readonly journal: Journal;
+    readonly mustSave: boolean;
+  },
+): ProcessRecords {
+  const { clock, complain, events, journal, mustSave } = world;
+  const { folder } = journal;
+  const isOwned = (): boolean => journal.folder !== null;
+  return new ProcessRecords({
+    clock,
+    complain,
+    events,
+    mustSave,
+    keepMs,
+    maxBytes,
+    folder,
+    isOwned,
+  });
+}
+
+/** Whether what was sent is saved in `STATE_DIR`. */
+function needsJournal({ redis, sandbox, stateDir }: Config): boolean {
+  return !sandbox && !redis && stateDir !== null;
 }
 
 /**

@@ -11,8 +11,9 @@ import type { UpstreamName } from './errors.ts';
 import type { EventStream } from './observe/event-stream.ts';
 import type { ReplicaGauges } from './observe/metrics/replica-metrics.ts';
 import { RedisConnection } from './redis/connection/connection.ts';
+import type { EndedMessage } from './redis/messages.ts';
 import { Replica } from './redis/replica.ts';
-import { createSealing, KeptEntries, redisNames } from './redis/seal.ts';
+import { createSealing, KeptEntries, redisNames, type Sealing } from './redis/seal.ts';
 import { Settling } from './redis/settling.ts';
 import { type ReplicaFault, Standing } from './redis/standing.ts';
 import { holdMs, type ProtocolTimes, protocolTimes } from './redis/times.ts';
@@ -21,6 +22,9 @@ import type { Clock } from './scheduling/clock.ts';
 import type { Budget } from './upstream/budget/budget.ts';
 import { type Member, membersOf, SharedBudgets } from './upstream/budget/shared/shared-budgets.ts';
 import { SharedGenerations } from './upstream/cache/shared-generations.ts';
+import { RedisRecords } from './upstream/idempotency/shared/redis-records.ts';
+import { RedisRowLocks } from './upstream/idempotency/shared/redis-row-locks.ts';
+import { ProcessRecords } from './upstream/idempotency/store/process-records.ts';
 import type { SharedAnswers } from './upstream/reads/shared-cache.ts';
 
 /** The dependencies of one upstream's client for shared budgets and responses. */
@@ -45,6 +49,9 @@ interface ReplicasOptions {
  */
 export class Replicas {
   readonly generations: SharedGenerations;
+  /** What became of writes with idempotency keys. */
+  readonly records: RedisRecords;
+  readonly rowLocks: RedisRowLocks;
   /** The same on all replicas. */
   readonly digest: Digest;
   readonly #options: ReplicasOptions;
@@ -86,6 +93,7 @@ export class Replicas {
         up: () => {
           this.#replica.beat();
           this.#settling.again();
+          this.records.again();
         },
         down: (reason) =>
           events.emit('complaint', { sentence: `No connection to Redis: ${reason}.` }),
@@ -110,11 +118,13 @@ export class Replicas {
           this.generations.beginEpoch();
           events.emit('epoch', null);
           inBackground(this.#settling.retell());
+          this.records.newEpoch();
           this.#budgets.outageChanged();
           this.#standing.newEpoch(epoch);
         },
         acked: (epoch, by, n) => this.#settling.acked(epoch, by, n),
-        ended: (message) => this.#budgets.endedElsewhere(message),
+        ended: (message) => this.#endedElsewhere(message),
+        recorded: (message) => this.records.recordedElsewhere(message),
         beaten: (replicas, strangers) => this.#standing.beaten(replicas, strangers),
         tried: () => this.#standing.look(),
         refused: (reason) => this.#standing.refused(reason),
@@ -136,6 +146,8 @@ export class Replicas {
       events,
     });
     this.#budgets = this.#createBudgets();
+    this.records = this.#createRecords(sealing);
+    this.rowLocks = new RedisRowLocks({ replica: this.#replica, clock, times: this.#times });
   }
 
   /** Begins to beat. Never throws. */
@@ -149,6 +161,7 @@ export class Replicas {
     await this.#budgets.leave();
     await this.#replica.close(this.#budgets.watched.map(({ document }) => document.name));
     this.#settling.close();
+    this.rowLocks.close();
     await this.#connection.close();
   }
 
@@ -191,6 +204,25 @@ export class Replicas {
   /** The values for a scrape. */
   get gauges(): ReplicaGauges {
     return this.#standing.gauges;
+  }
+
+  /** Another replica has ended a request, or has unlocked a row. */
+  #endedElsewhere(message: EndedMessage): void {
+    const { document } = message;
+    if (document.startsWith('x:')) {
+      this.rowLocks.unlockedElsewhere(document.slice(2));
+      this.#budgets.unlockedElsewhere();
+    } else {
+      this.#budgets.endedElsewhere(message);
+    }
+  }
+
+  #createRecords(sealing: Sealing): RedisRecords {
+    const { clock, config, events } = this.#options;
+    const { idempotencyKeepMs: keepMs, idempotencyMaxBytes: maxBytes } = config;
+    const own = new ProcessRecords({ clock, keepMs, maxBytes, digest: this.digest, events });
+    const of = { replica: this.#replica, clock, times: this.#times };
+    return new RedisRecords({ ...of, sealing, own, keepMs, maxBytes });
   }
 
   #createStanding(): Standing {

@@ -27,6 +27,7 @@ import './market/purchase.graph.ts';
 import './market/seller.graph.ts';
 import './market/balance-history.graph.ts';
 import { builder } from './graph/builder.ts';
+import { idempotentDirective } from './graph/directives/idempotent.ts';
 import { incrementalDirectives } from './graph/directives/incremental.ts';
 import { liveDirective } from './graph/directives/live.ts';
 import { semanticNonNullDirective } from './graph/directives/semantic-non-null.ts';
@@ -35,6 +36,7 @@ import { semanticNonNullDirective } from './graph/directives/semantic-non-null.t
 export const schema = builder.toSchema({
   directives: [
     ...specifiedDirectives,
+    idempotentDirective,
     ...incrementalDirectives,
     liveDirective,
     semanticNonNullDirective,
@@ -43,4 +45,4 @@ export const schema = builder.toSchema({
 
 schema.description = `One graph over a link-management API (\`account\`, \`channels\`, \`qrCodes\` and more) and a marketplace API (\`seller\`, \`items\`, \`purchase\`).
 
-Both APIs have a rate limit. The description of each field states its cost in upstream requests. \`rateLimit\` returns the remaining budget, and \`extensions.upstream\` of a response states what the operation cost. Lists are Relay connections. A mutation returns the changed object, \`InvalidInput\` or \`Rejected\`. \`extensions.code\` of an error is stable; its message is not. \`@live\` keeps a response current; \`@defer\` and \`@stream\` deliver it in parts.`;
+Both APIs have a rate limit. The description of each field states its cost in upstream requests. \`rateLimit\` returns the remaining budget, and \`extensions.upstream\` of a response states what the operation cost. Lists are Relay connections. A mutation returns the changed object, \`InvalidInput\`, \`Rejected\` or, for an update with \`expected\`, \`Conflict\`. \`extensions.code\` of an error is stable; its message is not. \`@live\` keeps a response current; \`@defer\` and \`@stream\` deliver it in parts.`;

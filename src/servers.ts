@@ -39,6 +39,7 @@ import { createBuiltPages } from './http/pages/built-pages.ts';
 import { createLandingPage } from './http/pages/landing.ts';
 import { createHttpServers, type HttpOptions, type HttpServer } from './http/server.ts';
 import { LiveHub } from './live/hub.ts';
+import type { IdempotencyGauges } from './observe/metrics/write-metrics.ts';
 import type { Telemetry } from './observe/telemetry.ts';
 import { createOperatorPages } from './operators/operator-pages.ts';
 import { createProbePage } from './operators/probe-page.ts';
@@ -64,6 +65,8 @@ interface Parts {
   readonly purchaseCode: string | undefined;
   /** The other processes that share budgets and responses; `null` if this one is alone. */
   readonly replicas: SharedState | null;
+  /** The records of idempotency keys. */
+  readonly idempotency: () => IdempotencyGauges;
   readonly telemetry: Telemetry;
   /** The latest results of requests to each upstream. */
   readonly watches: readonly FaultWatch[];
@@ -105,12 +108,14 @@ export function createServers(config: Config, parts: Parts): Servers {
   const state = createGatewayState({
     clients: parts.backends.clients,
     health: parts.telemetry.health,
+    idempotency: parts.idempotency,
     shared: parts.replicas,
   });
   const console = createConsole(config, {
     cache: parts.cache,
     clients: parts.backends.clients,
     clock: parts.clock,
+    idempotency: parts.idempotency,
     live: shared.live,
     shared: parts.replicas,
     state,

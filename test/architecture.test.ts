@@ -57,7 +57,7 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['noun', /^(links|market)\//],
   ['series', /^series\//],
   ['upstream/lists', /^upstream\/lists\//],
-  ['upstream', /^upstream\/((?!(request|stamp)\.ts)[^/]+\.ts$|(dry-run|reads)\/)/],
+  ['upstream', /^upstream\/((?!(request|stamp)\.ts)[^/]+\.ts$|(dry-run|idempotency|reads)\/)/],
   ['upstream/cache', /^upstream\/cache\//],
   ['upstream/budget', /^upstream\/budget\//],
   ['upstream/wire', /^upstream\/wire\//],

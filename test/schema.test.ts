@@ -134,7 +134,13 @@ describe('schema.graphql', () => {
 
   it('declares each directive that operations may use, and describes all of it', () => {
     const ours = schema.getDirectives().filter((directive) => !isSpecifiedDirective(directive));
-    expect(ours.map(({ name }) => name)).toEqual(['defer', 'live', 'semanticNonNull', 'stream']);
+    expect(ours.map(({ name }) => name)).toEqual([
+      'defer',
+      'idempotent',
+      'live',
+      'semanticNonNull',
+      'stream',
+    ]);
     for (const { name, description, args } of ours) {
       expect(text).toContain(`directive @${name}`);
       for (const each of [description, ...args.map((arg) => arg.description)]) {

@@ -8,6 +8,7 @@ import { createEvents } from './tables/events.ts';
 import { createOperations } from './tables/operations.ts';
 import { createReplicas } from './tables/replicas.ts';
 import { createSpenders } from './tables/spenders.ts';
+import { createUnknown } from './tables/unknown.ts';
 import { createWaiting } from './tables/waiting.ts';
 import { Tooltip } from './tooltip.ts';
 import { type UpstreamNow, upstreamCard } from './upstream-card.ts';
@@ -27,6 +28,7 @@ const parts: readonly ((state: ConsoleState) => void)[] = [
   createSpenders(byId('spenders')),
   createOperations(byId('operations')),
   createCache(byId('cache')),
+  createUnknown(byId('unknown')),
   createReplicas(byId('replicas')),
   createEvents(byId('events')),
 ];

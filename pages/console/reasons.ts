@@ -71,6 +71,10 @@ const degraded: Readonly<
     advice:
       'Cached responses are served. Check whether other programs (co-tenants) use the same key.',
   }),
+  'keys-not-saved': () => ({
+    what: 'Idempotency keys cannot be saved in STATE_DIR. They are accepted, and lost at a restart.',
+    advice: 'The log has the reason. Make the folder writable, or free space on its disk.',
+  }),
   'limit-too-high': (title, _ms, _slots, { announced, configured, upstream }) => ({
     what: `${title} announces a limit of ${announced} requests; the configured limit is ${configured}.`,
     advice: `The gateway uses ${announced}. Set ${upstream}_RATE_LIMIT=${announced}.`,

@@ -6,7 +6,7 @@ import { createTokenCheck } from './token.ts';
 export function createAuthenticator(config: AuthConfig, world: AuthWorld): Authenticate {
   switch (config.mode) {
     case 'none':
-      return ({ address }) => ({ name: address, role: 'admin' });
+      return ({ address }) => ({ name: address, isAnonymous: true, role: 'admin' });
     case 'token':
       return createTokenCheck(config.file, world);
     case 'jwt': {

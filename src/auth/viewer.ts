@@ -11,6 +11,8 @@ export type Role = (typeof roles)[number];
 export interface Viewer {
   /** For the fair order, and for logs: never a key or a token. */
   readonly name: string;
+  /** Whether the caller has proved no identity: the name is an address. */
+  readonly isAnonymous?: true;
   /** `null` for an authenticated caller without permissions. */
   readonly role: Role | null;
   /** The caller's own key of the link-management API; absent when the gateway's own key is used. */

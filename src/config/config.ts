@@ -95,6 +95,11 @@ export interface Config {
   readonly uploadMaxConcurrent: number;
   /** Largest file that a GraphQL request may carry. */
   readonly uploadInlineMaxBytes: number;
+  /** How long idempotency keys are kept, and the memory of their records. */
+  readonly idempotencyKeepMs: number;
+  readonly idempotencyMaxBytes: number;
+  /** How long the effect of a write can appear after its request, and when one without effect is sent again. */
+  readonly settle: { readonly settleMs: number; readonly resendAfterMs: number };
   /** Folder for data that must survive a restart; `null` if none is saved. */
   readonly stateDir: string | null;
   /** The Redis that several processes share; `null` when this one is alone. */
@@ -143,6 +148,8 @@ export function loadConfig(
     'REDIS_',
     'LIVE_',
     'HISTORY_',
+    'IDEMPOTENCY_',
+    'WRITE_',
   ]);
   const sandbox = !reader.has('LINKS_BASE_URL') && !reader.has('MARKET_BASE_URL');
   const auth = readAuth(reader, sandbox, readFile);
@@ -207,6 +214,9 @@ export function loadConfig(
     uploadMaxBytes: reader.integer('UPLOAD_MAX_BYTES'),
     uploadMaxConcurrent: reader.integer('UPLOAD_MAX_CONCURRENT'),
     uploadInlineMaxBytes: reader.integer('UPLOAD_INLINE_MAX_BYTES'),
+    idempotencyKeepMs: reader.integer('IDEMPOTENCY_KEEP_MS'),
+    idempotencyMaxBytes: reader.integer('IDEMPOTENCY_MAX_BYTES'),
+    settle: Object.freeze(readSettle(reader)),
     stateDir: reader.text('STATE_DIR') === 'off' ? null : reader.text('STATE_DIR'),
     redis: readRedis(reader, sandbox, rateLimits),
     logLevel: reader.choice('LOG_LEVEL', ['info', 'error', 'warn', 'debug', 'silent']),
@@ -278,6 +288,17 @@ function readHistoryWatch(reader: EnvironmentReader, mode: AuthConfig['mode']): 
     }
   }
   return names;
+}
+
+function readSettle(reader: EnvironmentReader): Config['settle'] {
+  const settleMs = reader.integer('WRITE_SETTLE_MS');
+  const resendAfterMs = reader.integer('WRITE_RESEND_AFTER_MS');
+  if (resendAfterMs < settleMs) {
+    reader.fault(
+      'WRITE_RESEND_AFTER_MS is less than WRITE_SETTLE_MS. A write may only be sent again after its effect was looked for.',
+    );
+  }
+  return { settleMs, resendAfterMs };
 }
 
 function readMetricsPort(reader: EnvironmentReader, port: number): number | null {

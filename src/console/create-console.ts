@@ -17,9 +17,9 @@ export function createConsole(
     readonly clock: Clock;
     readonly state: GatewayState;
     readonly telemetry: Pick<Telemetry, 'events' | 'health' | 'history' | 'scrub'>;
-  } & Pick<Parameters<typeof createSnapshots>[0], 'live' | 'shared'>,
+  } & Pick<Parameters<typeof createSnapshots>[0], 'idempotency' | 'live' | 'shared'>,
 ): ConsoleFeed | null {
-  const { cache, clients, clock, live, shared, state } = parts;
+  const { cache, clients, clock, idempotency, live, shared, state } = parts;
   const { events, health, history, scrub } = parts.telemetry;
   if (!history) return null;
   const snapshot = createSnapshots({
@@ -38,6 +38,7 @@ export function createConsole(
       metrics: true,
       schema: auth.mode === 'none' && introspection === 'on' && metricsPort === null,
     },
+    idempotency,
     live,
     shared,
     scrub,

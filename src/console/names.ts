@@ -24,6 +24,7 @@ export function withoutNames(state: ConsoleState): ConsoleState {
     named: false,
     waiting: state.waiting.map((each) => ({ ...each, caller: null })),
     waitingCallers: state.waitingCallers.map((each) => ({ ...each, caller: rank(each.caller) })),
+    unknownOutcomes: state.unknownOutcomes.map((each) => ({ ...each, caller: rank(each.caller) })),
     recent: mapRecent(state.recent, rank),
     spenders: state.spenders.map((each) =>
       isCaller(each) ? { ...each, name: rank(each.name) } : each,

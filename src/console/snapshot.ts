@@ -1,4 +1,5 @@
 import manifest from '../../package.json' with { type: 'json' };
+import type { IdempotencyGauges } from '../observe/metrics/write-metrics.ts';
 import type { GatewayState, SharedState } from '../operators/readiness.ts';
 import type { Resource } from '../resources.ts';
 import type { Cache } from '../upstream/cache/cache.ts';
@@ -11,6 +12,8 @@ import { type UpstreamParts, upstreamStates, waitingStates } from './upstream-st
 /** The sources of the console: parts of a running gateway, which is assumed to have started now. */
 interface SnapshotParts extends UpstreamParts {
   readonly state: GatewayState;
+  /** The records of idempotency keys. */
+  readonly idempotency: () => IdempotencyGauges;
   readonly cache: Cache;
   /** Bytes that entries may take. */
   readonly cacheMaxBytes: number;
@@ -47,6 +50,11 @@ export function createSnapshots(parts: SnapshotParts): TakeSnapshot {
       },
       upstreams: upstreamStates(parts),
       ...waitingStates(clients, scrub),
+      idempotency: parts.idempotency(),
+      unknownOutcomes: history.writes.unknown.map((each) => ({
+        ...each,
+        caller: each.caller && scrub(each.caller),
+      })),
       spenders: spenderStates(hour, scrub),
       operations: operationStates(hour, scrub),
       cache: {

@@ -3,15 +3,21 @@ import { requireRole, type Viewer } from '../auth/viewer.ts';
 import { BadUserInput, BudgetExhausted, GatewayError, InvalidInput } from '../errors.ts';
 import { fault } from '../graph/checks.ts';
 import { encodeGlobalId } from '../graph/ids/global-id.ts';
+import { keyedLinks, type WriteWithKey } from '../graph/keyed/keyed-fields.ts';
 import type { Source } from '../graph/rows/source.ts';
 import type { MaskError } from '../graphql/mask-error.ts';
 import type { Admission } from '../http/door/admission.ts';
 import { expectsContinue, lingering } from '../http/door/body/linger.ts';
 import { asksForDryRun, type Callers, dryRunHeader } from '../http/door/caller.ts';
+import {
+  idempotencyKeyHeader,
+  readIdempotencyKey,
+  replayedHeader,
+} from '../http/door/headers/idempotency-key.ts';
 import { jsonAnswer, respond } from '../http/respond.ts';
 import { uploadFile } from '../links/content/file.ts';
 import { withDomain } from '../links/content/upload-domain.graph.ts';
-import { inBackground } from '../scheduling/at-once.ts';
+import { type AtOnce, inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import { loopTurns } from '../scheduling/loop-turns.ts';
 import type { KeyState } from '../upstream/budget/budgets.ts';
@@ -97,24 +103,32 @@ async function upload(
     running.of(caller);
     refuseDryRun(request);
     refusePart(request);
+    const key = readIdempotencyKey(request.headers[idempotencyKeyHeader]?.toString());
     const input = readUpload(request.url ?? '');
     if (body.length !== null && body.length > maxBytes) throw uploadTooLarge(maxBytes);
     if (body.length === 0) throw emptyFile();
-    const key = await links.budgetState(async () => {});
+    const budget = await links.budgetState(async () => {});
     place = options.places.take(caller.name, {
       name: viewer.linksCredential?.partition ?? '',
-      accepted: key?.accepted ?? true,
+      accepted: budget?.accepted ?? true,
     });
-    refuseLate(key, caller, clock);
+    // A replay needs no slot.
+    if (key === null) refuseLate(budget, caller, clock);
     await body.begin();
     if (body.bytes === 0) throw emptyFile();
     await loopTurns.turn(caller.name);
+    let isReplayed = false;
+    const onReplayed = () => {
+      isReplayed = true;
+    };
+    const asked = { key, viewer, links, input: { ...input, ...body.outline }, onReplayed };
     const { id, shortUrl = null } = await running.run(async () =>
-      links.write(uploadFile(await withDomain(input, links), body)),
+      (await linksOf(asked)).write(uploadFile(await withDomain(input, links), body)),
     );
     body.close();
     const file = { id: encodeGlobalId('File', id), databaseId: id, shortUrl };
-    respond(response, jsonAnswer(201, file), lingering(clock));
+    const headers = isReplayed ? { [replayedHeader]: 'true' } : {};
+    respond(response, { ...jsonAnswer(201, file), headers }, lingering(clock));
     running.ended(201, null);
   } catch (error) {
     // A failure of the body also aborts the upstream's request, whose error is only the consequence.
@@ -125,6 +139,26 @@ async function upload(
   } finally {
     place?.leave();
   }
+}
+
+/** The link API for an upload, under its idempotency key if it has one. */
+function linksOf({
+  key,
+  onReplayed,
+  ...asked
+}: Pick<WriteWithKey, 'viewer' | 'links' | 'input'> & {
+  readonly key: string | null;
+  readonly onReplayed: () => void;
+}): AtOnce<Source> {
+  if (key === null) return asked.links;
+  return keyedLinks({
+    ...asked,
+    key: { text: key, place: 1 },
+    mutation: 'PUT /files',
+    report: ({ outcome }) => {
+      if (outcome === 'REPLAYED') onReplayed();
+    },
+  });
 }
 
 function emptyFile(): InvalidInput {

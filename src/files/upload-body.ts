@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { BadUserInput, BudgetExhausted } from '../errors.ts';
 import { type Clock, Deadline } from '../scheduling/clock.ts';
@@ -96,6 +97,20 @@ export class UploadBody implements ByteStream {
     while (this.#bytes < FIRST_BYTES && !this.#ended) await this.#more();
   }
 
+  /** The length, if it was announced or all bytes have arrived, and the SHA-256 of the first ones. Call after `begin`. */
+  get outline(): { readonly length: number | null; readonly start: string } {
+    const digest = createHash('sha256');
+    let left = FIRST_BYTES;
+    for (const piece of this.#pieces) {
+      if (left === 0) break;
+      const part = piece.subarray(0, left);
+      digest.update(part);
+      left -= part.length;
+    }
+    const length = this.length ?? (this.#ended ? this.#bytes : null);
+    return { length, start: digest.digest('base64url') };
+  }
+
   /** Written by hand, because a generator would cost several promises for each piece. */
   open(): AsyncIterableIterator<Uint8Array> {
     this.#sent = true;
@@ -136,11 +151,15 @@ export class UploadBody implements ByteStream {
     this.#options.onLost(new BudgetExhausted('LINKS', Math.max(1, retryAfterMs), availableAt));
   }
 
-  /** Stops reading: the rest of the request is left to the code that responds to it. */
+  /**
+   * Stops reading: the rest of the request is left to the code that responds to it. A write that continues without its
+   * caller fails unless it has all bytes.
+   */
   close(): void {
     this.#patience.end();
     if (!this.#started) return;
     const { request } = this.#options;
+    if (!this.#ended) this.#break(new Error('The request is over'));
     request.off('data', this.#take).off('end', this.#end);
     request.off('error', this.#breakOff).off('close', this.#breakOff);
     // A body that has arrived completely is removed, so that the connection can be reused.
@@ -183,6 +202,8 @@ export class UploadBody implements ByteStream {
       return;
     }
     this.#pieces.push(piece);
+    // Its end may be noticed later, and its sender be gone by then: the upstream can have the whole file.
+    if (this.#bytes === this.length) this.#ended = true;
     // Once some bytes are lost, the others are of no use.
     if (this.#sent) this.#keeps &&= this.#bytes <= BUFFERED_BYTES && hold(piece.length);
     if (this.#waiting) this.#wake(piece.length * PATIENCE_PER_BYTE_MS);

@@ -8,7 +8,7 @@ import type { GraphContext } from './context.ts';
 import { semanticNonNullPlugin } from './directives/semantic-non-null.ts';
 import { decodeGlobalId, encodeGlobalId } from './ids/global-id.ts';
 import { globalIdPlugin } from './ids/global-id-field.ts';
-import { messagePathsPlugin } from './message-paths.ts';
+import { mutationFieldsPlugin } from './keyed/mutation-fields.ts';
 
 /** A file of a multipart request, as far as resolvers use it. */
 export interface UploadedFile {
@@ -40,7 +40,7 @@ export const builder = new SchemaBuilder<{
     ErrorsPlugin,
     semanticNonNullPlugin,
     accessPlugin,
-    messagePathsPlugin,
+    mutationFieldsPlugin,
     globalIdPlugin,
     RelayPlugin,
   ],

@@ -5,6 +5,7 @@ import {
   type InputIssueCode,
   InvalidInput,
 } from '../errors.ts';
+import { parseUrl } from '../upstream/decode/url.ts';
 import { parseReference, type Reference } from './ids/global-id.ts';
 
 /** Minimum number of characters of a password. */
@@ -26,12 +27,19 @@ export function fault(
  * and continues; `done` throws if there is any.
  */
 export class InputChecks {
-  readonly #issues: InputIssue[] = [];
+  #issues: InputIssue[] = [];
   readonly #base: readonly string[];
 
   /** `base` is the path to the checked members, e.g. `input`. */
   constructor(...base: readonly string[]) {
     this.#base = base;
+  }
+
+  /** Checks of another argument, whose issues are collected with these. */
+  of(...base: readonly string[]): InputChecks {
+    const checks = new InputChecks(...base);
+    checks.#issues = this.#issues;
+    return checks;
   }
 
   /** Adds an issue for a member; `member` may be a path such as `data.fields.email`. */
@@ -136,8 +144,15 @@ export class InputChecks {
 
   /** An update with at least one member besides its id. */
   anyGiven(given: Readonly<Record<string, unknown>>): void {
-    if (Object.values(given).some((value) => value != null)) return;
-    const members = Object.keys(given);
+    if (Object.values(given).every((value) => value == null)) this.#noneOf(Object.keys(given));
+  }
+
+  /** At least one of these members, even if it is null. */
+  anyPresent(members: readonly string[], given: { readonly [name: string]: unknown }): void {
+    if (members.every((name) => given[name] === undefined)) this.#noneOf(members);
+  }
+
+  #noneOf(members: readonly string[]): void {
     const names = members.map((name) => `\`${name}\``);
     this.#issues.push({
       path: [...this.#base],
@@ -204,5 +219,5 @@ export class InputChecks {
 /** Whether a text is a URL with http or https and a host. */
 function isWebAddress(text: string): boolean {
   // `URL` alone accepts a missing slash or host, and whitespace around and inside the text.
-  return /^https?:\/\/[^\s/?#\\]\S*$/i.test(text) && URL.canParse(text);
+  return /^https?:\/\/[^\s/?#\\]\S*$/i.test(text) && parseUrl(text) !== null;
 }

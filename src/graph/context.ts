@@ -2,6 +2,7 @@ import type { Viewer } from '../auth/viewer.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { DryRun } from '../upstream/dry-run/dry-run.ts';
 import type { Receipt } from '../upstream/receipt.ts';
+import type { KeyedFields } from './keyed/keyed-fields.ts';
 import type { Source } from './rows/source.ts';
 
 /** The context of all resolvers of an operation: its view of the two upstreams, and its receipt. */
@@ -12,6 +13,8 @@ export interface GraphContext {
   readonly receipt: Receipt;
   /** Present when the operation is only priced. */
   readonly dryRun?: DryRun;
+  /** Present for a mutation with idempotency keys. */
+  readonly keyed?: KeyedFields;
   readonly clock: Clock;
   /** Whether `User.apiKey` may be returned at all. */
   readonly exposeUserApiKeys: boolean;

@@ -2,6 +2,7 @@ import { type InputIssue, type InputIssueCode, InvalidInput, UpstreamRejected } 
 import type { Write } from '../upstream/request.ts';
 import { builder } from './builder.ts';
 import { InputChecks } from './checks.ts';
+import { Conflict } from './expectation.ts';
 import { encodeGlobalId } from './ids/global-id.ts';
 import { UpstreamNameRef } from './rate-limit.graph.ts';
 
@@ -134,6 +135,28 @@ builder.objectType(UpstreamRejected, {
   }),
 });
 
+builder.objectType(Conflict, {
+  name: 'Conflict',
+  description:
+    'The object is not as `expected` says, for example because another user has changed it. Nothing was changed.',
+  interfaces: [ErrorRef],
+  fields: (t) => ({
+    current: t.field({
+      type: builder.nodeInterfaceRef(),
+      nullable: false,
+      description:
+        'The object as it is now. Costs no upstream request, except for fields that always cost one.',
+      resolve: ({ row, typename }) => ({ ...row, __typename: typename }),
+    }),
+    differences: t.field({
+      type: ['String'],
+      nullable: false,
+      description: 'The members of `expected` that differ, in the order of the type.',
+      resolve: ({ differences }) => [...differences],
+    }),
+  }),
+});
+
 interface Deleted {
   readonly typename: string;
   readonly id: number;
@@ -155,16 +178,21 @@ const DeletedRef = builder.objectRef<Deleted>('Deleted').implement({
   }),
 });
 
+type ErrorClass = new (...args: never[]) => Error;
+
+/** The errors that any mutation can return. */
+const refusals = [InvalidInput, UpstreamRejected];
+
 /**
  * Options of a mutation that returns a union: the changed object of `type`, or the errors that a form can show.
  * `name` is the union's.
  */
-export function resultOf<T>(type: T, name: string) {
+export function resultOf<T>(type: T, name: string, errors: readonly ErrorClass[] = refusals) {
   return {
     type,
     nullable: false as const,
     errors: {
-      types: [InvalidInput, UpstreamRejected],
+      types: [...errors],
       directResult: true as const,
       union: {
         name,
@@ -173,6 +201,11 @@ export function resultOf<T>(type: T, name: string) {
       },
     },
   };
+}
+
+/** The same for an update that can have an expectation. */
+export function updateResultOf<T>(type: T, name: string) {
+  return resultOf(type, name, [...refusals, Conflict]);
 }
 
 /** The argument that `builder.mutationFields` passes to its callback. */

@@ -277,8 +277,10 @@ mutation NewQrCode {
 `;
 
 const newPixel = `# Invalidates the cached lists of pixels, so the next read includes the new pixel.
+# With the same key, a second run creates no pixel and costs no upstream request.
 mutation NewPixel {
-  createPixel(input: { type: GA, name: "Shop", tag: "G-4R7W2K9QXN" }) {
+  createPixel(input: { type: GA, name: "Shop", tag: "G-4R7W2K9QXN" })
+    @idempotent(key: "pixel-of-the-shop") {
     __typename
     ... on Pixel {
       id

@@ -16,9 +16,20 @@ const statusByCode: Readonly<Partial<Record<ShownCode, number>>> = {
   BAD_USER_INPUT: 400,
   OPERATION_TOO_EXPENSIVE: 400,
   TOO_MANY_STREAMS: 429,
+  IDEMPOTENCY_KEY_IN_USE: 409,
+  IDEMPOTENCY_KEY_REUSED: 422,
   INTERNAL_SERVER_ERROR: 500,
   // As proxies note it.
   [CANCELED]: 499,
+};
+
+/**
+ * The status of a response with an error of a field, for clients that accept `application/graphql-response+json`. The
+ * others read no body of such a status, and receive 200.
+ */
+const fieldStatusByCode: Readonly<Partial<Record<ShownCode, number>>> = {
+  IDEMPOTENCY_KEY_IN_USE: 409,
+  IDEMPOTENCY_KEY_REUSED: 422,
 };
 
 /**
@@ -147,6 +158,17 @@ function retryAfter({ retryAfterMs }: Readonly<Record<string, unknown>>): object
   return { headers: { 'Retry-After': String(Math.ceil(retryAfterMs / 1000)) } };
 }
 
+/** Status and headers by the code of an error; `undefined` for most errors of a field, which have no effect on them. */
+function httpByCode(
+  code: ShownCode,
+  details: Readonly<Record<string, unknown>>,
+  inField: boolean,
+): object | undefined {
+  if (!inField) return { status: statusByCode[code] ?? 503, ...retryAfter(details) };
+  const status = fieldStatusByCode[code];
+  return status === undefined ? undefined : { status, spec: true, ...retryAfter(details) };
+}
+
 function show(
   located: GraphQLError | undefined,
   code: ShownCode,
@@ -154,11 +176,7 @@ function show(
   details: Readonly<Record<string, unknown>> = {},
 ): GraphQLError {
   // `http` is for Yoga: it becomes the status and is omitted from the response.
-  const http =
-    httpOf(located) ??
-    (located?.path === undefined
-      ? { status: statusByCode[code] ?? 503, ...retryAfter(details) }
-      : undefined);
+  const http = httpOf(located) ?? httpByCode(code, details, located?.path !== undefined);
   return new GraphQLError(message, {
     nodes: located?.nodes ?? null,
     source: located?.source ?? null,

@@ -29,6 +29,8 @@ export interface RequestRecord {
   holdsSecrets: boolean;
   /** The age of the oldest data in its response; `null` for a response that no browser may store. */
   ageSeconds: number | null;
+  /** Whether all its writes with idempotency keys were executed by earlier requests. */
+  isReplayed: boolean;
   /** The cost of its whole response; `null` until it is complete. */
   summary: ReceiptSummary | null;
   /** Its whole response as it is sent; `null` until it is serialised, and for incremental responses. */

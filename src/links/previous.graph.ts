@@ -9,11 +9,12 @@ import type { BrandedDomain } from './brand/branded-domain.ts';
 import { PixelRef } from './brand/pixel.graph.ts';
 import type { Pixel } from './brand/pixel.ts';
 import { CampaignRef } from './content/campaign.graph.ts';
-import { type Campaign, slugOf } from './content/campaign.ts';
+import type { Campaign } from './content/campaign.ts';
 import { ChannelRef } from './content/channel.graph.ts';
 import type { Channel } from './content/channel.ts';
 import { QrCodeRef } from './content/qr-code.graph.ts';
 import type { QrCode } from './content/qr-code.ts';
+import { slugOf } from './slug.ts';
 
 type Types = typeof builder.$inferSchemaTypes;
 

@@ -22,9 +22,18 @@ export function given<T>(
 export function removal(
   path: string,
   id: number,
-  traits: Pick<Write<Row>, 'check' | 'ends' | 'leaves' | 'touches'>,
+  traits: Pick<Write<Row>, 'check' | 'ends' | 'leaves' | 'touches'> & { readonly row: string },
 ): Write<Row> {
-  return { method: 'DELETE', path: `${path}/${id}/delete`, decode: () => ({ id }), ...traits };
+  return {
+    method: 'DELETE',
+    path: `${path}/${id}/delete`,
+    decode: () => ({ id }),
+    evidence: {
+      kind: 'repeatable',
+      appliedBefore: ({ kind }) => (kind === 'absent' ? { id } : null),
+    },
+    ...traits,
+  };
 }
 
 /** Opens the response to a write, with members in `data`, at the top level, or in both. */

@@ -74,6 +74,13 @@ export interface EventRows {
   /** A member of a response differs from the documentation; `field` is `resource.member`. */
   readonly surprise: { readonly upstream: UpstreamName; readonly field: string };
 
+  /** A write that has an idempotency key, or whose response was lost, has ended for its caller. */
+  readonly keyed: KeyedWrite;
+  /** `count` records of keys were removed before their time, because the store is full. */
+  readonly keysForgotten: { readonly count: number };
+  /** An update was not sent, because the row differs from what its caller expects. */
+  readonly conflict: { readonly upstream: UpstreamName };
+
   /** A command to Redis has ended after `ms` milliseconds; `ok` is false without a reply, or with an error. */
   readonly roundTrip: { readonly command: string; readonly ms: number; readonly ok: boolean };
   readonly permit: { readonly upstream: UpstreamName; readonly outcome: PermitOutcome };
@@ -172,6 +179,39 @@ export interface UpstreamOutcome {
   readonly durationMs: number;
 }
 
+/**
+ * How a write with an idempotency key, or with a lost response, ended. `executed`: the upstream has confirmed it.
+ * `replayed`: an earlier call with the key has its result. `reconciled`: the change was found after a lost response.
+ * `rejected`: by the upstream. `conflict_in_use`: another call still uses the key. `reused`: the key has other arguments.
+ */
+export type KeyedEnd =
+  | 'executed'
+  | 'replayed'
+  | 'reconciled'
+  | 'unknown'
+  | 'rejected'
+  | 'conflict_in_use'
+  | 'reused';
+
+/** The end of a write that has an idempotency key, or whose response was lost. No member has a value of its input. */
+export interface KeyedWrite {
+  readonly upstream: UpstreamName;
+  /** The mutation field, e.g. `createChannel`; without a key the request, e.g. `POST channel`. */
+  readonly mutation: string;
+  readonly outcome: KeyedEnd;
+  /** The first eight characters of the name of its record; `null` without a key. */
+  readonly key: string | null;
+  /** `null` if the operation is unknown. */
+  readonly asker: Asker | null;
+  readonly caller: string | null;
+  /** Whether this call has sent it a second time, because the first request had no effect. */
+  readonly resent: boolean;
+  /** Requests that this call has sent to look for the effect. */
+  readonly reads: number;
+  /** From when on a retry looks for the effect, in milliseconds since 1970; only if the outcome is unknown. */
+  readonly settlesAt: number | null;
+}
+
 /** A finished GraphQL operation. */
 export interface OperationRecord {
   readonly requestId: string;
@@ -207,7 +247,7 @@ export interface TraceOrigin {
 export type SettledHow = 'acks' | 'lease' | 'epoch' | 'gave_up';
 
 /** The result of a request's claim for a shared slot. */
-export type PermitOutcome = 'go' | 'join' | 'landed' | 'unsent' | 'doubtful';
+export type PermitOutcome = 'go' | 'join' | 'landed' | 'lost' | 'unsent' | 'doubtful';
 
 /** How often operations of a name were answered on the fast path, and how many cached reads they used. */
 type AnswersByName = ReadonlyMap<string | null, { readonly runs: number; readonly saved: number }>;

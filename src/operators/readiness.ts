@@ -1,4 +1,5 @@
 import type { Health } from '../observe/health.ts';
+import type { IdempotencyGauges } from '../observe/metrics/write-metrics.ts';
 import type { ReplicaFault } from '../redis/standing.ts';
 import type { Member } from '../upstream/budget/shared/shared-budgets.ts';
 import type { Client } from '../upstream/client.ts';
@@ -17,11 +18,12 @@ export interface Readiness {
   readonly degraded: readonly Degradation[];
 }
 
-/** A problem with an upstream, or between this process and the other replicas. */
+/** A problem with an upstream or with `STATE_DIR`, or between this process and the other replicas. */
 type Degradation = Omit<ReplicaFault, 'reason'> & {
   readonly reason:
     | ReplicaFault['reason']
     | 'budget-paused'
+    | 'keys-not-saved'
     | 'limit-too-high'
     | 'upstream-unreachable';
   /** The configured requests per window, and those that the upstream announces. */
@@ -42,6 +44,8 @@ export interface SharedState {
 interface GatewayParts {
   readonly clients: readonly Client[];
   readonly health: Health;
+  /** The records of idempotency keys. */
+  readonly idempotency: () => Pick<IdempotencyGauges, 'isSaveFailing'>;
   /** `null` if this process is alone. */
   readonly shared: SharedState | null;
 }
@@ -56,10 +60,13 @@ export function createGatewayState(parts: GatewayParts): GatewayState {
 
 /**
  * Not ready only while it drains, and where budgets are shared before it has heard of the others. It is degraded while
- * an upstream has paused every key in use or grants each of them less than the settings say, and while an upstream did
- * not answer lately. A gateway that has not asked anything yet is neither.
+ * an upstream has paused every key in use or grants each of them less than the settings say, while an upstream did not
+ * answer lately, and while idempotency keys cannot be saved. A gateway that has not asked anything yet is neither.
  */
-function readiness({ clients, health, shared }: GatewayParts, draining: boolean): Readiness {
+function readiness(
+  { clients, health, idempotency, shared }: GatewayParts,
+  draining: boolean,
+): Readiness {
   const degraded: Readiness['degraded'][number][] = [];
   for (const client of clients) {
     const { upstream } = client;
@@ -74,6 +81,7 @@ function readiness({ clients, health, shared }: GatewayParts, draining: boolean)
     }
     if (!health.isReachable(upstream)) degraded.push({ reason: 'upstream-unreachable', upstream });
   }
+  if (idempotency().isSaveFailing) degraded.push({ reason: 'keys-not-saved' });
   const reasons: Readiness['reasons'][number][] = [];
   if (draining) reasons.push({ reason: 'draining' });
   if (shared?.unready) reasons.push({ reason: shared.unready });

@@ -1,5 +1,5 @@
 import type { Moment } from '../scheduling/clock.ts';
-import type { EndedMessage } from './messages.ts';
+import type { EndedMessage, RecordMessage } from './messages.ts';
 import type { LostTime } from './shared-clock.ts';
 
 /** The reply of a script. */
@@ -49,6 +49,8 @@ export interface ReplicaListeners {
   acked(epoch: string, by: string, n: number): void;
   /** A request of another replica has ended. */
   ended(message: EndedMessage): void;
+  /** Another replica has written a record. */
+  recorded(message: RecordMessage): void;
   /** A beat was answered: the lease runs, `replicas` are alive, and `strangers` with another secret are kept out. */
   beaten(replicas: number, strangers: number): void;
   /** Redis has not carried out a beat, for a reason in its own words. */

@@ -1,11 +1,24 @@
 /** A request has ended: `kept` if its response is in Redis, `code` if it failed. */
 export interface EndedMessage {
   readonly kind: 'ended';
-  /** The name of the document that it is about. */
+  /** The name of the document that it is about; `x:` and a row that was unlocked. */
   readonly document: string;
   readonly key: string | null;
   readonly kept: boolean;
   readonly code: string | null;
+  readonly by: string;
+}
+
+/** A record of a keyed write has changed. */
+export interface RecordMessage {
+  readonly kind: 'record';
+  readonly name: string;
+  /** See `RecordTexts`; empty if it was deleted, or is as before. */
+  readonly text: string;
+  /** When it was written, on the clock that all replicas share. */
+  readonly at: number;
+  /** Whether it may be claimed. */
+  readonly free: boolean;
   readonly by: string;
 }
 
@@ -15,18 +28,22 @@ type Message =
   | { readonly kind: 'touch'; readonly epoch: string; readonly n: number; readonly tags: string[] }
   /** A replica has received all writes up to `n`. */
   | { readonly kind: 'ack'; readonly epoch: string; readonly by: string; readonly n: number }
+  | RecordMessage
   | EndedMessage;
 
 /** Reads a message; `null` for anything else. Never throws. */
 export function readMessage(text: string): Message | null {
   const members = jsonMembers(text);
-  const { by, code, document, epoch, key, kept, kind, n, tags } = members;
+  const { at, by, code, document, epoch, free, key, kept, kind, n, name, tags, text: of } = members;
   const isNumbered = typeof epoch === 'string' && Number.isSafeInteger(n);
   if (kind === 'touch' && isNumbered && isTextsOrNone(tags)) {
     return { kind, epoch, n: Number(n), tags: isTexts(tags) ? tags : [] };
   }
   if (kind === 'ack' && isNumbered && typeof by === 'string') {
     return { kind, epoch, by, n: Number(n) };
+  }
+  if (kind === 'record' && typeof name === 'string' && typeof by === 'string') {
+    return { kind, name, text: String(of), at: Number(at), free: free === true, by };
   }
   if (kind === 'ended' && typeof document === 'string' && typeof by === 'string') {
     const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);

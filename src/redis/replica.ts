@@ -169,6 +169,10 @@ export class Replica {
       if (message.by !== id) listeners.ended(message);
       return;
     }
+    if (message.kind === 'record') {
+      if (message.by !== id) listeners.recorded(message);
+      return;
+    }
     const { epoch, n } = message;
     if (message.kind === 'ack') {
       listeners.acked(epoch, message.by, n);

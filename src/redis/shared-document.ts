@@ -1,4 +1,5 @@
 import type { Clock, Moment } from '../scheduling/clock.ts';
+import type { DocumentStep, Effects, Surroundings } from './document-step.ts';
 import { RedisRefused, RedisUnavailable } from './failures.ts';
 import type { Heard } from './heard.ts';
 import { scripts } from './lua/scripts.ts';
@@ -6,42 +7,6 @@ import { listOf, pairsIn } from './messages.ts';
 import type { Replica } from './replica.ts';
 import type { Bounds } from './shared-clock.ts';
 import type { ProtocolTimes } from './times.ts';
-
-/** The additional inputs of a step. */
-export interface Surroundings {
-  /** On the document's clock: certainly over, and no earlier than needed. */
-  readonly now: number;
-  /** By how much the document's clock can be ahead of `now`. */
-  readonly unsureMs: number;
-  /** `now` on the clock that all documents share. */
-  readonly shared: number;
-  /** For how long Redis has remembered, in milliseconds. */
-  readonly ageMs: number;
-  /** A write that has happened, counted in the epoch: the latest that is known of. */
-  readonly n: number;
-  /** The other replicas with a valid lease. */
-  readonly others: ReadonlySet<string>;
-  /** The bids of other replicas, by replica name. */
-  readonly bids: ReadonlyMap<string, string>;
-}
-
-/** The effects of a step, applied together with its change of the document. */
-export interface Effects {
-  /** Whether it depends on the other replicas and their waiting requests. */
-  inCompany?: boolean;
-  /** What this replica waits for, and for how many milliseconds that counts; `null` for nothing. */
-  bid?: { readonly text: string; readonly ms: number } | null;
-  /** Tags that are touched if the replica is not heard of any more for this many milliseconds, by a name. */
-  readonly intents: Map<string, { readonly ms: number; readonly tags: readonly string[] }>;
-  /** Intents that count for this many more milliseconds from now on. */
-  readonly renewed: Map<string, number>;
-  readonly dropped: Set<string>;
-  /** Messages of the channel, each sent always or only if another replica waits. */
-  readonly messages: { readonly text: string; readonly always: boolean }[];
-}
-
-/** Changes a document; runs again if another replica was faster, and so must have no other effect. */
-export type DocumentStep<D, T> = (document: D, surroundings: Surroundings, effects: Effects) => T;
 
 /** When a change was carried out, and in which memory of Redis. */
 export interface SwapMoment {
@@ -189,22 +154,30 @@ export class SharedDocument<D> {
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
       let done: readonly ((changed: SwapMoment) => void)[] = [];
       let own: { readonly text: string; readonly document: D } | undefined;
+      let refused: Effects['refused'] = [];
       const reply = await replica.call(scripts.swap, (bounds) => {
         const swap = this.#reckon(steps, bounds);
         done = swap.done;
         own = swap.own;
-        return [JSON.stringify(swap.told), swap.isChanged ? swap.own.text : ''];
+        refused = swap.refused;
+        return [JSON.stringify(swap.told), swap.isChanged ? swap.own.text : '', ...swap.texts];
       });
       const { epoch, now: sharedAt, sent } = reply;
-      const [count, age, isDone, token, shift, newest, others, ...company] = reply.rest;
+      const [count, age, isDone, token, shift, newest, others, bids, company, lost, excluded] =
+        reply.rest;
       const [n, ageMs] = [Number(count), Number(age)];
       const heard = { epoch, now: sharedAt, sentAt: sent.now, n, ageMs, others };
       if (isDone !== 1) own = undefined;
-      this.#hear(heard, [token, shift, own?.text ?? newest, ...company], own?.document);
+      this.#hear(heard, [token, shift, own?.text ?? newest, bids, company], own?.document);
       if (isDone === 1) {
         for (const each of done) each({ epoch, sharedAt, n, sent });
         return;
       }
+      const refusal = {
+        lost: listOf(lost).map(String),
+        excluded: listOf(excluded).map(String),
+      };
+      for (const each of refused) each(refusal);
       if (this.known === null) await this.#discard();
     }
     throw new RedisUnavailable('too many concurrent updates', false);
@@ -215,7 +188,8 @@ export class SharedDocument<D> {
     const { form, name, replica } = this.#options;
     const known = this.known;
     const read = { name, token: '', latest: 0, forget: 0, messages: [] };
-    const nothing = { told: read, isChanged: false as const, own: undefined, done: [] };
+    const none = { done: [], refused: [], texts: [] };
+    const nothing = { told: read, isChanged: false as const, own: undefined, ...none };
     if (known === null || bounds === null || this.token === '') return nothing;
     const now = bounds.lower - this.#shift;
     const document = form.read(this.#text, now);
@@ -228,6 +202,8 @@ export class SharedDocument<D> {
     const surroundings = { now, unsureMs, shared: bounds.lower, ageMs, n, others, bids };
     const effects: Effects = {
       intents: new Map(),
+      records: new Map(),
+      refused: [],
       renewed: new Map(),
       dropped: new Set(),
       messages: [],
@@ -235,7 +211,8 @@ export class SharedDocument<D> {
     const done = steps.map(({ run }) => run(document, surroundings, effects));
     const after = form.write(document);
     const isChanged = after !== before;
-    const { bid, dropped, inCompany, intents, messages, renewed } = effects;
+    const { bid, dropped, inCompany, intents, messages, records, refused, renewed } = effects;
+    const texts = [...records.values()].map(({ text }) => text);
     const told = {
       name,
       token: this.#token,
@@ -253,8 +230,16 @@ export class SharedDocument<D> {
               drop: [...dropped],
             },
           }),
+      ...(records.size === 0
+        ? {}
+        : {
+            records: [...records].map(([id, { ms, name, sent, token }]) => {
+              return { id, name, token, sent, ms };
+            }),
+          }),
     };
-    return { told, isChanged, own: { text: isChanged ? after : this.#text, document }, done };
+    const own = { text: isChanged ? after : this.#text, document };
+    return { told, isChanged, own, done, refused, texts };
   }
 
   /** `own` is the document as it was written here, if it was: then it need not be read. */

@@ -112,8 +112,10 @@ export class CachedReads implements IngredientSource {
   lookUp<T>(of: KeyedRead<T>): Lookup<T> {
     const hit = this.find(of);
     if (!hit) return NOTHING;
-    const reload = of.read.page?.reload ?? false;
-    const serves = !reload && (hit.state === 'fresh' || this.#options.refresher.serves(of, hit));
+    const { page, strict } = of.read;
+    const isFresh = hit.state === 'fresh';
+    const mayServe = isFresh || (!strict && this.#options.refresher.serves(of, hit));
+    const serves = mayServe && !page?.reload;
     return { hit, ingredient: this.ingredient(of, hit), serves };
   }
 

@@ -12,6 +12,12 @@ import { everythingOf, scopeOf } from './cache/key.ts';
 import { Refresher } from './cache/refresher.ts';
 import { CachedReads } from './cached-reads.ts';
 import type { CountHistory } from './count-history.ts';
+import { KeyedWrites } from './idempotency/keyed-writes.ts';
+import type { SettleTimes } from './idempotency/looks/reconciler.ts';
+import type { Records } from './idempotency/records.ts';
+import { ProcessRowLocks, type RowLocks } from './idempotency/row-locks.ts';
+import { RowTurns } from './idempotency/row-turns.ts';
+import { ProcessRecords } from './idempotency/store/process-records.ts';
 import { Fetcher } from './reads/fetch.ts';
 import { InFlight } from './reads/in-flight.ts';
 import { type SharedAnswers, SharedCache } from './reads/shared-cache.ts';
@@ -43,7 +49,16 @@ export interface ClientOptions extends ExchangeOptions {
   readonly events?: EventStream;
   /** Records counts over time. */
   readonly counts?: CountHistory | undefined;
+  /** Stores what became of writes with idempotency keys; by default for a short time in memory. */
+  readonly records?: Records | undefined;
+  /** Serialises the writers of a row; by default those of this process. */
+  readonly rowLocks?: RowLocks | undefined;
+  readonly settle?: SettleTimes | undefined;
 }
+
+/** How long keys are kept without a store of their own, in milliseconds, and their memory. */
+const OWN_RECORDS = { keepMs: 600_000, maxBytes: 1024 * 1024 };
+const SETTLE: SettleTimes = { settleMs: 5000, resendAfterMs: 30_000 };
 
 /** One upstream API behind its budget: the only access to it. Composes the parts that a `Reader` uses. */
 export class Client {
@@ -60,10 +75,12 @@ export class Client {
   /** The steps of a read that no cache entry serves immediately. */
   readonly fetcher: Fetcher;
   readonly writes: Writes;
+  readonly keyedWrites: KeyedWrites;
 
   constructor(options: ClientOptions) {
     this.#options = options;
     const { answers, cache, clock, counts, digest, events, freshness } = options;
+    const { settle = SETTLE, timeoutMs } = options;
     const { upstream } = this;
     const budgets = this.#newBudgets();
     const inFlight = new InFlight(cache);
@@ -87,7 +104,21 @@ export class Client {
     this.budgets = budgets;
     this.inFlight = inFlight;
     this.fetcher = new Fetcher({ ...world, cache, inFlight, refresher, sharedCache });
-    this.writes = new Writes(world);
+    const { rowLocks = new ProcessRowLocks(clock) } = options;
+    const rowTurns = new RowTurns({ ...world, rowLocks });
+    this.writes = new Writes({ ...world, rowTurns, settleMs: settle.settleMs });
+    const records = options.records ?? new ProcessRecords({ clock, ...OWN_RECORDS });
+    const { writes } = this;
+    this.keyedWrites = new KeyedWrites({
+      upstream,
+      clock,
+      events,
+      records,
+      rowLocks,
+      timeoutMs,
+      writes,
+      ...settle,
+    });
     this.cached = cached;
     this.sharedCache = sharedCache;
   }
@@ -130,6 +161,11 @@ export class Client {
   /** The configured number of requests per window and key; the limit of a budget can differ. */
   get rateLimit(): number {
     return this.#options.rateLimit;
+  }
+
+  /** Where its events go; absent if nothing is observed. */
+  get events(): EventStream | undefined {
+    return this.#options.events;
   }
 
   /** The state of the budget of a credential's key. Costs nothing. */

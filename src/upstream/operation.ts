@@ -5,6 +5,7 @@ import type { KeyedRead } from './cache/key.ts';
 import type { Watchers } from './cache/watched-round.ts';
 import type { WatchListener } from './cache/watches.ts';
 import type { DryRun } from './dry-run/dry-run.ts';
+import type { IdempotencyKey } from './idempotency/idempotency-key.ts';
 import type { Receipt, Watch } from './receipt.ts';
 import type { Read } from './request.ts';
 
@@ -65,6 +66,8 @@ export interface Access {
   readonly caller: Caller;
   readonly credential: Credential;
   readonly mode?: ExecutionMode | undefined;
+  /** Present for a mutation field with an idempotency key. */
+  readonly idempotency?: IdempotencyKey | undefined;
   /** Present if the caller must be admitted first. */
   readonly admittance?: Admittance | undefined;
 }

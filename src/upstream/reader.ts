@@ -1,4 +1,5 @@
 import type { Credential } from '../auth/credential.ts';
+import type { Digest } from '../digest.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { AtOnce } from '../scheduling/at-once.ts';
 import type { KeyState } from './budget/budgets.ts';
@@ -7,6 +8,7 @@ import type { KeyedRead } from './cache/key.ts';
 import type { Client } from './client.ts';
 import type { CountPoint, SeriesOf, StepSpan } from './count-history.ts';
 import { PlannedReads } from './dry-run/planned-reads.ts';
+import type { EvidenceLists } from './idempotency/looks/evidence-lists.ts';
 import type { Access, Looking } from './operation.ts';
 import type { Call, Read, Write } from './request.ts';
 
@@ -88,16 +90,16 @@ export class Reader {
 
   /**
    * Sends a write: exactly 1 upstream request, which is never repeated if it can have had an effect. After this returns
-   * or throws, no reader gets the state before it.
+   * or throws, no reader gets the state before it. See also `KeyedWrites.write`.
    * @throws UpstreamRejected `UPSTREAM_REJECTED` if the upstream rejected it.
    * @throws GatewayError `OUTCOME_UNKNOWN` if it may or may not have happened; `BUDGET_EXHAUSTED` and the other
    * `UPSTREAM_...` codes if it has not.
    * @throws NOT_CACHED
    */
-  async write<T>(write: Write<T>, access: Access): Promise<T> {
+  async write<T>(write: Write<T>, access: Access, lists: EvidenceLists): Promise<T> {
     await access.admittance?.admit();
     const { mode } = access;
-    if (!mode) return this.#client.writes.write(write, access);
+    if (!mode) return this.#client.keyedWrites.write(write, access, lists);
     if (mode.kind === 'planned') return this.#planned.write(write, access, mode);
     throw mode.kind === 'cacheOnly' ? NOT_CACHED : new TypeError('a live query wrote');
   }
@@ -121,6 +123,11 @@ export class Reader {
    */
   refresh(read: Read<unknown>, credential: Credential): boolean {
     return this.#client.fetcher.refresh(this.#client.cached.keyed(read, credential), 'history');
+  }
+
+  /** Names something that records of idempotency keys have. See `Records.digest`. */
+  get nameRecord(): Digest {
+    return this.#client.keyedWrites.records.digest;
   }
 
   /** Whether other replicas may have entries that this process lacks, and this mode may read them. */
@@ -208,6 +215,12 @@ export class Reader {
       mode.watcher.look(name, () => counts.state(owner, of, step));
     }
     return counts.points(owner, of, span);
+  }
+
+  /** An update is not sent, because its row is not as its caller expects: for the metrics. */
+  conflicted(): void {
+    const { events, upstream } = this.#client;
+    events?.emit('conflict', { upstream });
   }
 
   /**

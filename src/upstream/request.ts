@@ -75,6 +75,11 @@ export interface Read<T> extends Call<T> {
    * @default false
    */
   readonly absentIsNull?: boolean;
+  /**
+   * Whether only a fresh response is accepted, none that is past its ttl while or because no newer one arrives.
+   * @default false
+   */
+  readonly strict?: boolean;
   /** Present for one page of a list. */
   readonly page?: PageTraits<T>;
   /** Present for a single read, of the row `about`, whose response contains a count that is recorded. */
@@ -141,6 +146,68 @@ export interface Write<T> extends Call<T> {
   readonly ends?: { readonly count: CountName; readonly id: number };
   /** Where a user can check the outcome, e.g. `Query.campaigns`; `null` if it does not matter. */
   readonly check: string | null;
+  /** The row that it changes, e.g. `channel:42`; absent for a creation. Writers of one row can exclude each other. */
+  readonly row?: string;
+  /**
+   * Runs before the request while all other writers of `row` are excluded; prevents the request by rejecting. Needs a
+   * `row`.
+   */
+  readonly guard?: () => Promise<void>;
+  /** How to find out whether it has happened, if its response was lost; `null` if nothing shows it. */
+  readonly evidence: Evidence<T> | null;
+}
+
+/** How to find out whether a write has happened whose response was lost, and whether it may be sent again. */
+export type Evidence<T> = Repeatable<T> | RowEvidence<T> | Creation<T>;
+
+/** A second request has the same effect as the first: it is sent again, unless another write to the row has passed. */
+export interface Repeatable<T> {
+  readonly kind: 'repeatable';
+  /**
+   * The result if the second request fails because the first one was applied, e.g. "not found" after a delete; `null`
+   * if the failure is one of its own.
+   */
+  readonly appliedBefore?: (failure: {
+    readonly kind: 'absent' | 'rejected';
+    readonly reason: string;
+  }) => T | null;
+}
+
+/** The row shows whether the write was applied: it is found in its list by id. */
+export interface RowEvidence<T> {
+  readonly kind: 'row';
+  readonly list: List<Row>;
+  readonly id: number;
+  /** The result if the row shows the effect; otherwise `null`. `before` is the row as cached before the request. */
+  readonly applied: (row: Row, before: Row | null) => T | null;
+  /** Whether it may be sent again if the row does not show the effect. */
+  readonly mayRepeat: boolean;
+}
+
+/** The write adds a row to a list. */
+export interface Creation<T> {
+  readonly kind: 'creation';
+  /** Where the row appears: filtered by a natural key if the API has such a filter. */
+  readonly list: List<Row>;
+  /** Names what it creates, e.g. `channel Summer`: equal creations wait for each other. Normalised as `matches` is. */
+  readonly content: string;
+  /** Whether a row has the content that this write gives it: decoded once, trimmed, cut as the API cuts. */
+  readonly matches: (row: Row) => boolean;
+  /**
+   * Whether a row may be the result although it does not match, since an upstream may change values in a way that is
+   * unknown. True for each row that matches. While a new row resembles, the effect is not absent: the outcome is
+   * unknown, and the row is a candidate.
+   */
+  readonly resembles: (row: Row) => boolean;
+  /** When a row was created, as ISO 8601; `null` if it is unknown. Absent if the API never provides it. */
+  readonly createdAt?: (row: Row) => string | null;
+  /**
+   * Whether the API allows no second row with this content, so that a match needs no further evidence unless the row is
+   * known to be older than the request. A second request can be rejected because the first was applied late: the
+   * effect is then looked for once more.
+   */
+  readonly isUnique: boolean;
+  readonly valueOf: (row: Row) => T;
 }
 
 /** A row of any list: the upstream's integer id, and the decoded members of its noun. */

@@ -1,10 +1,19 @@
 import type { Credential } from '../auth/credential.ts';
-import type { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors.ts';
 import { type AtOnce, inBackground } from '../scheduling/at-once.ts';
-import type { SharedResult, Slot } from './budget/budget.ts';
+import {
+  type Budget,
+  type SharedResult,
+  type Sharing,
+  type Slot,
+  TakenOver,
+} from './budget/budget.ts';
 import type { Budgets } from './budget/budgets.ts';
 import type { CachedReads } from './cached-reads.ts';
 import type { CountHistory } from './count-history.ts';
+import type { RowLock } from './idempotency/row-locks.ts';
+import type { RowTurns } from './idempotency/row-turns.ts';
+import type { SendRecord } from './idempotency/send-record.ts';
 import type { Access } from './operation.ts';
 import { type Answered, attempt } from './reads/fetch.ts';
 import type { Outcome } from './reads/waiter.ts';
@@ -28,10 +37,18 @@ interface Unshared<T> {
   readonly lane: 'write' | 'interactive';
   /** The scoped tags that it can invalidate, if it is a write. */
   readonly tags: readonly string[];
+  /** The scoped row that it changes. */
+  readonly row?: string | undefined;
   readonly settle: (answered: Answered<T>, slot: Slot) => Settled<T>;
+  readonly record?: SendRecord<T> | undefined;
+  /** Its place among the writers of its row. */
+  readonly lock?: RowLock | undefined;
 }
 
 interface WritesOptions extends WaitersWorld {
+  readonly rowTurns: RowTurns;
+  /** See `SettleTimes`. */
+  readonly settleMs: number;
   readonly counts: CountHistory | undefined;
   readonly budgets: Budgets;
   readonly cached: CachedReads;
@@ -48,12 +65,36 @@ export class Writes {
     this.#options = options;
   }
 
-  /** Sends a write. See `Reader.write`. */
-  write<T>(write: Write<T>, access: Access): Promise<T> {
+  /**
+   * Sends a write, in its turn among the writers of its row. See `Reader.write`. Without callers that wait, a request
+   * under way continues, and `record` learns how it ends. Also throws what `RowTurns.enter` throws.
+   * @throws TakenOver if another replica has the record now.
+   */
+  write<T>(write: Write<T>, access: Access, record?: SendRecord<T>): Promise<T> {
+    return access.caller.receipt.track(async () => {
+      for (;;) {
+        const entered = this.#options.rowTurns.enter(write, access);
+        const lock = entered instanceof Promise ? await entered : entered;
+        try {
+          return await this.#sendWrite(write, access, { record, lock });
+        } catch (error) {
+          // A lock that was lost before the request was sent: another replica can have changed the row.
+          if (!(error instanceof TakenOver) || record || lock?.id === undefined) throw error;
+        }
+      }
+    });
+  }
+
+  #sendWrite<T>(
+    write: Write<T>,
+    access: Access,
+    more: Pick<Unshared<T>, 'lock' | 'record'>,
+  ): Promise<T> {
     const { credential } = access;
-    const tags = this.#options.cached.tagsOf(write.mayTouch ?? write.touches(null), credential);
+    const { cached } = this.#options;
+    const tags = cached.tagsOf(write.mayTouch ?? write.touches(null), credential);
+    const [row] = write.row === undefined ? [] : cached.tagsOf([write.row], credential);
     const settle = (answered: Answered<T>, { id }: Slot): Settled<T> => {
-      const { cached } = this.#options;
       if (answered.kind === 'value') {
         const { value } = answered;
         this.#ends(write, credential, true);
@@ -62,7 +103,13 @@ export class Writes {
       }
       return this.#settleFailed(write, answered.failure, { credential, id });
     };
-    return this.#send({ call: write, lane: 'write', tags, settle }, access);
+    return this.#send({ call: write, lane: 'write', tags, row, settle, ...more }, access);
+  }
+
+  /** A write with an unknown outcome has happened: resolves when no reader gets the state before it any more. */
+  found<T>(write: Write<T>, value: T, { credential }: Access): AtOnce<void> {
+    this.#ends(write, credential, true);
+    return this.#options.cached.touch(write.touches(value), credential);
   }
 
   #settleFailed<T>(
@@ -90,14 +137,28 @@ export class Writes {
     if (ends) counts?.deleted({ upstream, credential }, ends, certain);
   }
 
+  /** See `Budgets.onDrain`. */
+  onDrain(task: () => void): () => void {
+    return this.#options.budgets.onDrain(task);
+  }
+
+  /** Sends a read before other reads and past the cache, for a write: 1 upstream request. Throws as a read does. */
+  look<T>(call: Call<T>, access: Access): Promise<T> {
+    return this.#read(call, access, 'write');
+  }
+
   /** Sends a read whose response is a secret. See `Reader.readSecret`. */
   readSecret<T>(call: Call<T>, access: Access): Promise<T> {
+    return this.#read(call, access, 'interactive');
+  }
+
+  #read<T>(call: Call<T>, access: Access, lane: Unshared<T>['lane']): Promise<T> {
     const settle = (answered: Answered<T>): Settled<T> => {
       if (answered.kind === 'value') return { outcome: { value: answered.value } };
       const error = readError(this.#options.upstream, answered.failure);
       return { outcome: { error }, result: { kind: 'nothing' } };
     };
-    return this.#send({ call, lane: 'interactive', tags: [], settle }, access);
+    return this.#send({ call, lane, tags: [], settle }, access);
   }
 
   /**
@@ -107,11 +168,18 @@ export class Writes {
   #send<T>(unshared: Unshared<T>, { caller, credential }: Access): Promise<T> {
     const { budgets, clock, events, upstream, wire } = this.#options;
     return caller.receipt.track(async () => {
-      const budget = budgets.of(credential);
-      const limit = budgets.maxCalls(credential);
-      if (wire.heldBack) throw wire.heldBack;
-      caller.receipt.spending.take(upstream, limit);
-      const { call, lane, tags } = unshared;
+      const { call, lane, lock, record, row, tags } = unshared;
+      let budget: Budget;
+      try {
+        budget = budgets.of(credential);
+        const limit = budgets.maxCalls(credential);
+        if (wire.heldBack) throw wire.heldBack;
+        caller.receipt.spending.take(upstream, limit);
+      } catch (error) {
+        lock?.release();
+        throw error;
+      }
+      const sharing: Sharing = { tags, row, lock: lock?.id, record: record?.slotRecord };
       const waiters = new Waiters<T>({
         upstream,
         clock,
@@ -122,44 +190,85 @@ export class Writes {
         caller: caller.name,
         resource: resourceOf(call),
         planned: caller.receipt,
-        sharing: { tags },
+        sharing,
       });
       inBackground(this.#takeTurns(unshared, credential, waiters));
       return waiters.wait(caller);
     });
   }
 
-  /** Limiter > send, until the request has its response or no caller waits for it. */
   async #takeTurns<T>(
-    { call, settle }: Unshared<T>,
+    unshared: Unshared<T>,
     credential: Credential,
     waiters: Waiters<T>,
   ): Promise<void> {
+    const { clock, settleMs } = this.#options;
+    const { lock, record } = unshared;
+    let outcome: Outcome<T> | null = null;
+    try {
+      outcome = await this.#sendInTurn(unshared, credential, waiters);
+    } finally {
+      record?.ended();
+      // An upstream continues after its connection is closed.
+      if (lock && isUnknown(outcome)) clock.after(settleMs, () => lock.release());
+      else lock?.release();
+    }
+  }
+
+  /**
+   * Limiter > send, until the request has its response or no caller waits for it. Returns the result for the callers, if
+   * it was sent.
+   */
+  async #sendInTurn<T>(
+    { call, record, settle }: Unshared<T>,
+    credential: Credential,
+    waiters: Waiters<T>,
+  ): Promise<Outcome<T> | null> {
     const { wire } = this.#options;
     this.#count += 1;
     const key = `unshared ${this.#count}`;
     const settled: Settled<T>[] = [];
     for (let turn = await waiters.turn(); turn?.kind === 'slot'; turn = await waiters.turn()) {
       const slot = turn;
+      if (record) {
+        const recorded = record.leaving();
+        if (recorded) await recorded;
+        if (waiters.leaveIfUnwanted(slot)) {
+          record.stayed();
+          return null;
+        }
+      }
+      let answer: Answered<T> | undefined;
       const outcome = await attempt({ waiters, wire }, slot, {
         call,
         credential,
         key,
         renews: false,
         settle: (answered) => {
+          answer = answered;
           const one = settle(answered, slot);
           settled.push(one);
           slot.end(answered.feedback, one.result);
           return one.outcome;
         },
       });
+      if (record && !answer) record.stayed(outcome);
       if (!outcome) continue;
       try {
         await settled[0]?.touched;
+        if (record && answer) await record.answered(answer);
       } finally {
         waiters.end(outcome);
       }
-      return;
+      return outcome;
     }
+    return null;
   }
+}
+
+/** Whether it is unknown whether a write has happened. */
+function isUnknown(outcome: Outcome<unknown> | null): boolean {
+  if (outcome === null || !('error' in outcome)) return false;
+  const { error } = outcome;
+  return !(error instanceof GatewayError) || error.code === 'OUTCOME_UNKNOWN';
 }

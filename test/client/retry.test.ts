@@ -199,6 +199,76 @@ describe('retryingFetch', () => {
     });
   });
 
+  describe('of a mutation with an idempotency key', () => {
+    const headers = { 'content-type': json, 'idempotency-key': '"key-1"' };
+    const send = () => ask({ query: MUTATION }, {}, { headers });
+
+    it.each([
+      ['the connection breaks', (first: Asked) => first.cut(), 1000],
+      ['something on the way is busy', (first: Asked) => first.answer(502, '<h1>Busy</h1>'), 1000],
+      [
+        'it is unknown whether it was done, but can be found out',
+        (first: Asked) =>
+          first.answer(200, {
+            data: null,
+            errors: [coded('OUTCOME_UNKNOWN', { retryAfterMs: 6e3 })],
+          }),
+        6000,
+      ],
+      [
+        'another request uses the key',
+        (first: Asked) =>
+          first.answer(409, { errors: [coded('IDEMPOTENCY_KEY_IN_USE', { retryAfterMs: 2e3 })] }),
+        2000,
+      ],
+      [
+        'one of its fields was done',
+        (first: Asked) =>
+          first.answer(200, {
+            data: { a: { id: 'a' }, b: null },
+            errors: [exhausted(3000, ['b'])],
+          }),
+        3000,
+      ],
+    ])('sends it again with the same key where %s', async (_, end, least) => {
+      const answer = send();
+      const first = await asked();
+      end(first);
+      expectWait(await waitOut(), least);
+      const second = await asked();
+      expect(second.headers['idempotency-key']).toBe('"key-1"');
+      second.answer(200, { data: {} });
+      expect((await answer).status).toBe(200);
+    });
+
+    it.each(['OUTCOME_UNKNOWN', 'IDEMPOTENCY_KEY_REUSED', 'BAD_USER_INPUT'])(
+      'sends it only once after %s without a delay',
+      async (code) => {
+        const answer = send();
+        (await asked()).answer(200, { data: null, errors: [coded(code)] });
+        expect((await answer).status).toBe(200);
+        expectDone();
+      },
+    );
+
+    it('finds the key in a request and in headers of any kind', async () => {
+      const init = { method: 'PUT', body: JSON.stringify({}) };
+      const kinds = [new Headers(headers), Object.entries(headers)];
+      const requests = kinds.map((each) => ask({}, {}, { ...init, headers: each }));
+      requests.push(client.retryingFetch()(new Request(gateway.url, { ...init, headers })));
+      const ends = Promise.allSettled(requests);
+      const [first, second, third] = [await asked(), await asked(), await asked()];
+      for (const each of [first, second, third]) each.cut();
+      for (const _ of [1, 2]) {
+        await client.clock.advance(2000);
+        (await asked()).answer(200, {});
+      }
+      // The body of a Request can be read only once.
+      const statuses = (await ends).map(({ status }) => status);
+      expect(statuses).toEqual(['fulfilled', 'fulfilled', 'rejected']);
+    });
+  });
+
   it('sends a query again after a connection that broke, twice as late the next time', async () => {
     const answer = ask();
     (await asked()).cut();

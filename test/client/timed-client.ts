@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { compileFunction } from 'node:vm';
 import { rolldown } from 'rolldown';
 import type * as Client from '../../client/index.ts';
@@ -18,21 +19,35 @@ export class TimedClient {
   /** How long the client waits before each request but those that it makes at once, in milliseconds. */
   readonly waits = new Feed<number>();
   readonly live: typeof Client.live;
+  readonly pendingWrites: typeof Client.pendingWrites;
   readonly retryingFetch: typeof Client.retryingFetch;
+  readonly #network = new EventTarget();
+  readonly #navigator = { onLine: true };
 
   /** `minified` as `minifiedClient` gives it. */
   constructor(minified: string) {
     const code = minified.replace(/export\{([^}]*)\};?\s*$/, (_, names: string) => {
       return `return {${names.replace(/(\w+) as (\w+)/g, '$2:$1')}}`;
     });
-    const build = compileFunction(code, ['setTimeout', 'clearTimeout', 'Date']);
-    const { live, retryingFetch } = build(
+    // One for each request under way.
+    setMaxListeners(0, this.#network);
+    const own = ['setTimeout', 'clearTimeout', 'Date', 'navigator', 'addEventListener'];
+    const { live, pendingWrites, retryingFetch } = compileFunction(code, own)(
       (task: () => void, ms: number) => this.#after(ms, task),
       (cancel?: () => void) => cancel?.(),
       { now: () => this.clock.wall(), parse: Date.parse },
+      this.#navigator,
+      this.#network.addEventListener.bind(this.#network),
     ) as typeof Client;
     this.live = live;
+    this.pendingWrites = pendingWrites;
     this.retryingFetch = retryingFetch;
+  }
+
+  /** What the browser knows of its network. */
+  set isOnline(isOnline: boolean) {
+    this.#navigator.onLine = isOnline;
+    this.#network.dispatchEvent(new Event(isOnline ? 'online' : 'offline'));
   }
 
   #after(ms: number, task: () => void): () => void {

@@ -42,6 +42,7 @@ const possible: Readonly<Record<string, readonly string[]>> = {
     go: 1,
     join: 1,
     landed: 1,
+    lost: 1,
     unsent: 1,
     doubtful: 1,
   }),
@@ -61,6 +62,8 @@ const possible: Readonly<Record<string, readonly string[]>> = {
     UPSTREAM_REJECTED: 1,
     UPSTREAM_NOT_CONFIGURED: 1,
     OUTCOME_UNKNOWN: 1,
+    IDEMPOTENCY_KEY_IN_USE: 1,
+    IDEMPOTENCY_KEY_REUSED: 1,
     INTERNAL_SERVER_ERROR: 1,
   }),
 };

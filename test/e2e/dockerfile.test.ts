@@ -188,6 +188,7 @@ describe('the image', () => {
       'counts.log',
       'history.json',
       'leases.log',
+      'writes.log',
     ]);
   });
 });

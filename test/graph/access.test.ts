@@ -149,3 +149,11 @@ describe.each(['User', 'Plan'])('a %s', (typename) => {
     expect(errors).toEqual([]);
   });
 });
+
+it('An update with `expected` is refused to a viewer before anything is read', async () => {
+  const before = door.calls();
+  const mutation =
+    'mutation { updateChannel(input: { id: 1, name: "x" }, expected: { name: "y" }) { __typename } }';
+  expect((await door.ask(mutation, 'viewer')).code).toBe('FORBIDDEN');
+  expect(door.calls()).toBe(before);
+});

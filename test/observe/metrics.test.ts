@@ -3,6 +3,8 @@ import { EventStream } from '../../src/observe/event-stream.ts';
 import type { OperationRecord } from '../../src/observe/events.ts';
 import { createLazyMetrics } from '../../src/observe/metrics/lazy-metrics.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
+import { keyedWrite } from '../support/keyed-write.ts';
+import { noKeys } from '../support/no-keys.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const clock = new VirtualClock();
@@ -126,6 +128,7 @@ const gauges = {
   cache: () => ({ bytes: 0, entries: 0 }),
   reachable: () => true,
   failedShare: () => 0,
+  idempotency: () => noKeys,
 };
 
 describe('the numbers', () => {
@@ -162,5 +165,51 @@ describe('the numbers', () => {
     expect(text).toContain('gateway_operation_errors_total{code="OUTCOME_UNKNOWN"} 1');
     expect(text).toContain('gateway_operation_errors_total{code="OTHER"} 1');
     expect(text).not.toContain('stranger');
+  });
+
+  it('of writes count their ends, lost responses without a key, reads and second requests', async () => {
+    const events = new EventStream();
+    const metrics = createLazyMetrics(new VirtualClock(), events, gauges);
+    const before = (await metrics.render()).text;
+    expect(before).toContain(
+      'gateway_keyed_writes_total{upstream="LINKS",outcome="reconciled"} 0\n',
+    );
+    events.emit('keyed', keyedWrite({ outcome: 'reconciled', reads: 2 }));
+    events.emit('keyed', keyedWrite({ resent: true, reads: 2 }));
+    events.emit('keyed', keyedWrite({ outcome: 'unknown', key: null, reads: 1 }));
+    events.emit('keysForgotten', { count: 3 });
+    events.emit('conflict', { upstream: 'LINKS' });
+    const { text } = await metrics.render();
+    for (const line of [
+      'gateway_keyed_writes_total{upstream="LINKS",outcome="reconciled"} 1',
+      'gateway_keyed_writes_total{upstream="LINKS",outcome="executed"} 1',
+      'gateway_keyed_writes_total{upstream="LINKS",outcome="unknown"} 0',
+      'gateway_unkeyed_lost_writes_total{upstream="LINKS",outcome="unknown"} 1',
+      'gateway_reconciliation_reads_total{upstream="LINKS"} 5',
+      'gateway_resent_writes_total{upstream="LINKS"} 1',
+      'gateway_idempotency_forgotten_total 3',
+      'gateway_conflicts_total{upstream="LINKS"} 1',
+    ]) {
+      expect(text).toContain(`${line}\n`);
+    }
+    expect(text).not.toMatch(/createChannel|0a1b2c3d/);
+  });
+
+  it('of idempotency keys are read at the scrape', async () => {
+    const keys = { inProgress: 1, ambiguous: 2, stored: 3, bytes: 4, maxBytes: 5 };
+    const metrics = createLazyMetrics(new VirtualClock(), new EventStream(), {
+      ...gauges,
+      idempotency: () => ({ ...keys, isSaveFailing: true }),
+    });
+    const { text } = await metrics.render();
+    const lines = text.split('\n').filter((line) => /^gateway_idempotency_(?!forg)/.test(line));
+    expect(lines).toEqual([
+      'gateway_idempotency_keys{state="in_progress"} 1',
+      'gateway_idempotency_keys{state="ambiguous"} 2',
+      'gateway_idempotency_keys{state="stored"} 3',
+      'gateway_idempotency_bytes 4',
+      'gateway_idempotency_max_bytes 5',
+      'gateway_idempotency_save_failing 1',
+    ]);
   });
 });

@@ -44,6 +44,10 @@ const scripts: readonly (readonly [string, (actor: Actor) => Promise<unknown>])[
   ],
   ['discard', (actor) => actor.call(all.discard, [JSON.stringify({ name: DOCUMENT })])],
   ['touched', (actor) => actor.touched(['t', 'u'], 'first')],
+  ['claim', (actor) => actor.claim('key', 'a.1', { max: 1 })],
+  ['put', (actor) => actor.put([{ name: 'key', token: 'a.1', sent: 3, text: 'done' }], 1)],
+  ['lock', (actor) => actor.lock('row', 'a.2')],
+  ['unlock', (actor) => actor.unlock('row', 'a.1')],
   ['goodbye', (actor) => actor.goodbye()],
 ];
 
@@ -59,6 +63,8 @@ describeWith(redisServer, 'a script whose user lacks a permission', () => {
       await a.swap();
       await a.swap({ text: 'one', intents: { add: { first: { ms: 1, tags: ['t'] } } } });
       await a.touched(['u']);
+      await a.claim('key', 'a.1');
+      await a.lock('row', 'a.1');
       const before = await contents(server);
       const { length } = stage.messages();
       await server.command('ACL', 'SETUSER', 'default', `-${name}`);

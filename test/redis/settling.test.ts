@@ -29,6 +29,7 @@ async function stage() {
       newEpoch: () => void settling.retell(),
       acked: () => {},
       ended: () => {},
+      recorded: () => {},
       beaten: () => {},
       refused: () => {},
       tried: () => {},

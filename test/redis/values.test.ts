@@ -13,6 +13,7 @@ import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
 import { Cache, type CacheEntry } from '../../src/upstream/cache/cache.ts';
 import { createDispatcher } from '../../src/upstream/wire/undici.ts';
 import { type AnswerError, PLENTY } from '../support/gateway.ts';
+import { noKeys } from '../support/no-keys.ts';
 
 const dispatcher = createDispatcher();
 let sandbox: Sandbox;
@@ -79,6 +80,7 @@ async function openGateway() {
     cache,
     clock,
     digest,
+    idempotency: () => noKeys,
     keys: { LINKS: keyOf(endpoints.links), MARKET: keyOf(endpoints.market) },
     purchaseCode: undefined,
     sandbox: null,

@@ -91,6 +91,15 @@ describe('POST, GET and DELETE /__faults', () => {
     expect(await listed.json()).toMatchObject({ faults: [] });
   });
 
+  it('is about one write among many, by a text of its body', async () => {
+    const made = await faults('POST', { kind: 'error-500', containing: 'Summer', times: 1 });
+    expect(made.body).toMatchObject({ containing: 'Summer', left: 1 });
+    const add = async (name: string) => (await api.post('/api/channel/add', { name })).status;
+    expect([await add('Winter'), await add('Summer'), await add('Summer')]).toEqual([
+      200, 500, 200,
+    ]);
+  });
+
   it('refuses the key as the API does, and changes nothing', async () => {
     await faults('POST', { kind: 'bad-key' });
     const there = `${sandbox.market.url}/__faults`;
@@ -137,6 +146,7 @@ describe('an invalid fault', () => {
     [{ kind: '__proto__' }, [expect.stringContaining('kind must be one of')]],
     [{ kind: 'slow' }, ['delayMs is missing: it must be a whole number from 1 to 600000.']],
     [{ kind: 'html', status: 302 }, ['status must be 200, or from 400 to 599.']],
+    [{ kind: 'hang', containing: '' }, ['containing must be a text of 1 to 200 characters.']],
     [{ kind: 'refuse-429', retryAfter: -1 }, [expect.stringContaining('retryAfter must be null')]],
     [
       { kind: 'bad-key', applied: true, times: 0, forMs: 1e9, method: 'PATCH', path: 'qr' },

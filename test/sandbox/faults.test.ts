@@ -47,6 +47,27 @@ describe('a fault', () => {
     sandbox.links.clearFaults();
     expect((await api.get('/api/qr')).status).toBe(200);
   });
+
+  it('bites on bodies that contain its text, and on no other', async () => {
+    sandbox.links.fault({ kind: 'error-500', containing: '"Summer 7"', times: 1 });
+    const add = async (name: string) => (await api.post('/api/channel/add', { name })).status;
+    expect((await api.get('/api/account')).status).toBe(200);
+    expect([await add('Summer 77'), await add('Summer 7'), await add('Summer 7')]).toEqual([
+      200, 500, 200,
+    ]);
+  });
+
+  it('bites on the bytes of an upload, in any script', async () => {
+    sandbox.links.fault({ kind: 'error-500', containing: 'Grüße', path: '/api/files/upload/*' });
+    const upload = (content: string) =>
+      fetch(`${sandbox.links.url}/api/files/upload/a.txt`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${api.key}` },
+        body: content,
+      });
+    expect((await upload('Viele Grüße')).status).toBe(500);
+    expect((await upload('Viele Gruesse')).status).toBe(200);
+  });
 });
 
 describe('each kind', () => {

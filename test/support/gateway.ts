@@ -34,6 +34,8 @@ export interface World {
     query: string,
     variables?: Readonly<Record<string, unknown>>,
     headers?: Readonly<Record<string, string>>,
+    /** Aborts when the caller hangs up. */
+    signal?: AbortSignal,
   ) => Promise<Answer<D>>;
   /** Sends one operation, and fails unless the answer is without errors. */
   readonly data: <D = Row>(
@@ -100,7 +102,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const world: World = {
     sandbox,
     gateway,
-    async ask(query, variables, headers) {
+    async ask(query, variables, headers, signal) {
       const response = await gateway.fetch(
         new Request('http://gateway/graphql', {
           method: 'POST',
@@ -110,6 +112,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
             ...headers,
           },
           body: JSON.stringify({ query, variables }),
+          signal: signal ?? null,
         }),
       );
       const text = await response.text();

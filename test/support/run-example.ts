@@ -93,6 +93,7 @@ function expectLines(got: string, shown: string): void {
 function stable(shown: object): object {
   return JSON.parse(JSON.stringify(shown), (name, value: unknown) => {
     if (['maxAgeMs', 'waitedMs'].includes(name)) return expect.any(Number);
+    if (name === 'firstAt') return expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
     return name === 'shortUrl'
       ? expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/f\/\w+$/)
       : value;

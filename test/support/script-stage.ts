@@ -21,6 +21,37 @@ interface Swapped {
   readonly bids: readonly string[];
   /** Names those that live, and what they wait for. */
   readonly company: string;
+  /** Writes for which it was refused. */
+  readonly lost: readonly string[];
+  readonly excluded: readonly string[];
+}
+
+/** A write that a swap announces. */
+interface ToldIntent {
+  readonly ms: number;
+  readonly tags: string[];
+  readonly row?: string;
+  readonly lock?: string;
+}
+
+/** What becomes of a claim of a record. */
+interface Claimed {
+  readonly kind: string;
+  readonly text: string;
+  readonly sent: number;
+  /** The highest time until which a record was to be kept that was deleted before. */
+  readonly low: number;
+}
+
+/** A record that is written. */
+interface ToldRecord {
+  readonly name: string;
+  readonly token: string;
+  readonly sent: number;
+  readonly text: string;
+  readonly ms?: number;
+  readonly owned?: boolean;
+  readonly asIs?: boolean;
 }
 
 /** What a swap is to do, beside changing the text. */
@@ -35,11 +66,12 @@ interface Told {
   readonly bid?: string;
   readonly bidMs?: number;
   readonly intents?: {
-    readonly add?: Readonly<Record<string, { readonly ms: number; readonly tags: string[] }>>;
+    readonly add?: Readonly<Record<string, ToldIntent>>;
     readonly renew?: Readonly<Record<string, number>>;
     readonly drop?: readonly string[];
   };
   readonly messages?: readonly { readonly text: string; readonly always: boolean }[];
+  readonly records?: readonly (ToldRecord & { readonly id: string })[];
 }
 
 /** A replica as Redis sees it: nothing but the scripts that it runs. */
@@ -72,6 +104,16 @@ export interface Actor extends Pick<Replica, 'call' | 'heldMs'> {
     intent?: string,
   ): Promise<{ readonly n: number; readonly others: string[] }>;
   goodbye(): Promise<void>;
+  /** Claims the record of a key under a token, as one of which this replica knows nothing more than the text. */
+  claim(
+    name: string,
+    token: string,
+    of?: { readonly text?: string; readonly sent?: number; readonly max?: number },
+  ): Promise<Claimed>;
+  /** Writes records; whether each was written, and none where nothing was done. */
+  put(records: readonly ToldRecord[], max?: number): Promise<boolean[]>;
+  lock(row: string, id: string): Promise<string>;
+  unlock(row: string, id: string): Promise<void>;
   /** The time of the last reply, on the shared clock. */
   readonly now: number;
   /** What time that reply says may be lost. */
@@ -93,6 +135,9 @@ export const DOCUMENT = 'LINKS:one';
 const STATE = '{gateway:1}:state';
 /** On the shared clock. */
 const NEVER = 1e15;
+/** How long records are kept, and how many bytes they may take up. */
+const KEPT_MS = 86_400_000;
+const MAX_BYTES = 1e9;
 /** How well an actor knows the time. */
 const UNSURE_MS = 100;
 
@@ -155,7 +200,7 @@ export async function scriptStage(clock: Clock = systemClock): Promise<ScriptSta
           const [document = []] = news as unknown[][];
           return { ...numbers, known: known === 1, tags: tags as string[], document };
         },
-        async swap({ intents, text = '', ...rest } = {}) {
+        async swap({ intents, records, text = '', ...rest } = {}) {
           const told = {
             name: DOCUMENT,
             token: actor.token,
@@ -164,9 +209,12 @@ export async function scriptStage(clock: Clock = systemClock): Promise<ScriptSta
             messages: [],
             ...rest,
             ...(intents && { intents: { add: {}, renew: {}, drop: [], ...intents } }),
+            ...(records && { records: records.map((each) => ({ ms: KEPT_MS, ...each })) }),
           };
-          const reply = await run(scripts.swap, [JSON.stringify(told), text]);
-          const [n, ageMs, done, token, shift, newest, others, bids, company] = reply;
+          const texts = (records ?? []).map((each) => each.text);
+          const reply = await run(scripts.swap, [JSON.stringify(told), text, ...texts]);
+          const [n, ageMs, done, token, shift, newest, others, bids, company, lost, excluded] =
+            reply;
           actor.token = String(token);
           return {
             done: done === 1,
@@ -178,6 +226,8 @@ export async function scriptStage(clock: Clock = systemClock): Promise<ScriptSta
             others: others as string[],
             bids: bids as string[],
             company: String(company),
+            lost: lost as string[],
+            excluded: excluded as string[],
           };
         },
         async touched(tags, intent) {
@@ -187,6 +237,30 @@ export async function scriptStage(clock: Clock = systemClock): Promise<ScriptSta
             n: Number(n),
             others: (others as unknown[]).filter((_, at) => at % 2 === 0).map(String),
           };
+        },
+        async claim(name, token, { max = MAX_BYTES, sent = 0, text = 'claimed' } = {}) {
+          const told = JSON.stringify({ name, token, sent, ms: KEPT_MS, max });
+          const [kind, known, count, low] = await run(scripts.take, [told, text]);
+          return {
+            kind: String(kind),
+            text: String(known),
+            sent: Number(count),
+            low: Number(low),
+          };
+        },
+        async put(records, max = MAX_BYTES) {
+          const told = records.map((each) => ({ ms: KEPT_MS, owned: false, ...each }));
+          const [, done] = await run(scripts.put, [
+            JSON.stringify({ records: told, max }),
+            ...records.map(({ text }) => text),
+          ]);
+          return (done as unknown[]).map((each) => each === 1);
+        },
+        async lock(row, id) {
+          return String((await run(scripts.lock, [JSON.stringify({ row, id })]))[0]);
+        },
+        async unlock(row, id) {
+          await run(scripts.unlock, [JSON.stringify({ row, id })]);
         },
         async goodbye() {
           await run(scripts.goodbye, [JSON.stringify([DOCUMENT])]);

@@ -34,7 +34,8 @@ export function uploadWorlds(env: Readonly<Record<string, string>>): UploadWorld
     const world = await startWorld({
       ...(options.sandbox ? {} : { on: sandbox }),
       ...options,
-      env: { PORT: '0', ...env, ...options.env },
+      // No caller waits until the effect of a lost upload is looked for.
+      env: { PORT: '0', WRITE_SETTLE_MS: '20000', ...env, ...options.env },
     });
     opened.push(world);
     return { world, url: (await world.gateway.listen()).url };

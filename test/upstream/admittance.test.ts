@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { perResource } from '../../src/resources.ts';
 import { Admittance } from '../../src/upstream/operation.ts';
 import type { SharedAnswers } from '../../src/upstream/reads/shared-cache.ts';
+import { noLists } from '../support/no-lists.ts';
 import { clientWorld, read } from './client-world.ts';
 
 /** A reader of what holds an answer and has a request in flight, and an access that needs an admission. */
@@ -79,7 +80,7 @@ describe('A caller who has to be admitted first', () => {
     for (const asked of [
       () => reader.read(read('kept'), access),
       () => reader.read(read('never read'), access),
-      () => reader.write(write as never, access),
+      () => reader.write(write as never, access, noLists),
       () => reader.readSecret(call, access),
       () => access.admittance.admit(),
     ]) {

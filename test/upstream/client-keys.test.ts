@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { perResource } from '../../src/resources.ts';
+import { noLists } from '../support/no-lists.ts';
 import { clientWorld, read } from './client-world.ts';
 
 /** A client of callers who bring keys of their own; answers are fresh for a second and stale for long. */
@@ -110,8 +111,9 @@ describe('The gateway’s own key', () => {
       decode: (body: unknown) => body,
       touches: () => ['b'],
       check: null,
+      evidence: null,
     } as const;
-    await expect(reader.write(write, access())).rejects.toMatchObject({
+    await expect(reader.write(write, access(), noLists)).rejects.toMatchObject({
       code: 'UPSTREAM_UNAUTHENTICATED',
     });
     // Callers choose what is written: what all others are served does not depend on it.

@@ -1,6 +1,7 @@
 import { Overview } from './graph/documents.ts';
 import type { Settings } from './graph/settings.ts';
 import { usePatientQuery } from './graph/use-patient-query.ts';
+import type { Writes } from './graph/writes.ts';
 import { AccountPanel } from './panels/account.tsx';
 import { BudgetMeters } from './panels/budget-meter.tsx';
 import { CampaignsPanel } from './panels/campaigns.tsx';
@@ -13,7 +14,7 @@ import { QrPanel } from './panels/qr-codes.tsx';
 import { UploadPanel } from './panels/upload.tsx';
 
 /** The whole page. Its first view costs 11 upstream calls at most, the next one none. */
-export function App({ settings }: { settings: Settings }) {
+export function App({ settings, writes }: { settings: Settings; writes: Writes }) {
   const overview = usePatientQuery(Overview, {});
   return (
     <>
@@ -32,9 +33,9 @@ export function App({ settings }: { settings: Settings }) {
         <QrPanel />
         <ChannelsPanel overview={overview} />
         <UsagePanel />
-        <CampaignsPanel />
+        <CampaignsPanel writes={writes} />
         <PurchasePanel />
-        <UploadPanel settings={settings} />
+        <UploadPanel writes={writes} />
         <ExportPanel settings={settings} />
       </main>
       <DemoControls settings={settings} />

@@ -4,6 +4,7 @@ import { Provider } from 'urql';
 import { App } from './app.tsx';
 import { createClient } from './graph/client.ts';
 import { loadSettings } from './graph/settings.ts';
+import { createWrites } from './graph/writes.ts';
 import { Failure } from './parts/panel.tsx';
 import './styles/tokens.css';
 import './styles/base.css';
@@ -15,10 +16,12 @@ import './styles/panels.css';
 const root = createRoot(document.getElementById('root') as HTMLElement);
 try {
   const settings = await loadSettings();
+  const client = createClient(settings);
+  const writes = createWrites(client, settings);
   root.render(
     <StrictMode>
-      <Provider value={createClient(settings)}>
-        <App settings={settings} />
+      <Provider value={client}>
+        <App settings={settings} writes={writes} />
       </Provider>
     </StrictMode>,
   );

@@ -1,11 +1,17 @@
 import DataLoader from 'dataloader';
-import { UpstreamFailure, type UpstreamName, upstreamTitle } from '../../errors.ts';
+import {
+  UpstreamFailure,
+  type UpstreamName,
+  UpstreamRejected,
+  upstreamTitle,
+} from '../../errors.ts';
 import type { Resource } from '../../resources.ts';
 import { type AtOnce, andThen, inBackground, UnderWay } from '../../scheduling/at-once.ts';
 import { loopTurns } from '../../scheduling/loop-turns.ts';
 import type { KeyState } from '../../upstream/budget/budgets.ts';
 import type { CountPoint, SeriesOf, StepSpan } from '../../upstream/count-history.ts';
-import { cachedRow, findById, lastKnownRow } from '../../upstream/lists/find-by-id.ts';
+import type { IdempotencyKey, KeyName } from '../../upstream/idempotency/idempotency-key.ts';
+import { cachedRow, findById, findFresh, lastKnownRow } from '../../upstream/lists/find-by-id.ts';
 import { foreseenPages } from '../../upstream/lists/foreseen.ts';
 import type { Lists } from '../../upstream/lists/pages.ts';
 import type { ListSource } from '../../upstream/lists/read-pages.ts';
@@ -16,7 +22,10 @@ import { readAll, readWindow, type WindowArguments } from '../../upstream/lists/
 import type { Access, PlannedMode } from '../../upstream/operation.ts';
 import type { Reader } from '../../upstream/reader.ts';
 import type { Call, Known, List, Read, Row, Write } from '../../upstream/request.ts';
+import { Conflict, type Expectation } from '../expectation.ts';
+import { withCandidateIds } from '../ids/candidate-ids.ts';
 import { type Seal, sealOf } from '../ids/seal.ts';
+import { type Fingerprints, fingerprintsOf } from '../keyed/fingerprint.ts';
 import { WantedRows } from './wanted-rows.ts';
 
 /**
@@ -109,9 +118,31 @@ export class Source {
     return mode?.kind === 'planned' ? { ...access, mode: { ...mode, ...known() } } : access;
   }
 
+  /** The same for one mutation field with an idempotency key: its writes are executed once. */
+  keyed(idempotency: IdempotencyKey): Source {
+    const access = { ...this.#access, idempotency };
+    return new Source({ ...this.#options, access }, this.#batching);
+  }
+
+  /** Names the record of an idempotency key: `caller` identifies its caller, and `key` the key among theirs. */
+  nameKey(caller: string, key: string): KeyName {
+    const upstream = this.#upstream;
+    const nameRecord = this.#reader.nameRecord;
+    return {
+      name: nameRecord(JSON.stringify([upstream, caller, key])),
+      scope: nameRecord(JSON.stringify([upstream, caller])),
+      upstream,
+    };
+  }
+
   /** Seals secret texts in ids with the credential of this API. */
   get seal(): Seal {
     return sealOf(this.#access.credential);
+  }
+
+  /** Makes fingerprints of inputs with the credential of this API. */
+  get fingerprints(): Fingerprints {
+    return fingerprintsOf(this.#access.credential);
   }
 
   /** Returns the response to a read: 0 upstream requests and synchronously from the cache, otherwise 0 or 1. */
@@ -119,10 +150,14 @@ export class Source {
     return this.#reader.read(read, this.#access);
   }
 
-  /** Sends a write: 1 upstream request, never repeated. See `Reader.write` for what it throws. */
+  /**
+   * Sends a write: 1 upstream request, repeated only with an idempotency key. See `Reader.write` for what it throws.
+   */
   async write<T>(write: Write<T>): Promise<T> {
     try {
       return await this.#required.write(write, this.#access);
+    } catch (error) {
+      throw withCandidateIds(error);
     } finally {
       this.#batching.derived.clear();
     }
@@ -131,13 +166,57 @@ export class Source {
   /**
    * Sends an update of a row of a list: 1 upstream request, as `write`. The result has the state before it as well.
    * That is looked up when the response is there, so that it includes all writes that were confirmed until then.
+   *
+   * With an expectation, all other writers of the row wait from the comparison to the end of the write. It costs the
+   * read of the row if no fresh response with it is cached.
+   * @throws Conflict if the row is not as expected; the write is then not sent.
    */
   async update<R extends Row>(
     list: List<R>,
     id: number,
     write: Write<Known<R>>,
+    expected: Expectation<R> | null = null,
   ): Promise<Updated<Known<R>, R>> {
-    return this.#updated(write, () => lastKnownRow(this.#required, list, id, this.#access));
+    const guarded = expected ? this.#guarded(list, id, write, expected) : write;
+    return this.#updated(guarded, () => lastKnownRow(this.#required, list, id, this.#access));
+  }
+
+  #guarded<R extends Row>(
+    list: List<R>,
+    id: number,
+    write: Write<Known<R>>,
+    expected: Expectation<R>,
+  ): Write<Known<R>> {
+    return {
+      ...write,
+      guard: () => this.#compare(list, id, expected),
+      // After the first request, the row is as expected no more: it is compared with what the request sets.
+      evidence: {
+        kind: 'row',
+        list,
+        id,
+        applied: (row) => (expected.isUpdated(row as R) ? (row as R) : null),
+        mayRepeat: true,
+      },
+    };
+  }
+
+  async #compare<R extends Row>(
+    list: List<R>,
+    id: number,
+    { typename, differences }: Expectation<R>,
+  ): Promise<void> {
+    const lists = this.#required;
+    const access = this.#access;
+    const cached = await cachedRow(lists, list, id, access);
+    const row = cached ?? (await findFresh(lists, list, id, access));
+    // A dry run assumes that an unknown row is as expected.
+    if (!cached && access.mode?.kind === 'planned') return;
+    if (!row) throw new UpstreamRejected(this.#upstream, 'The object does not exist.');
+    const differing = differences(row);
+    if (differing.length === 0) return;
+    if (!access.mode) this.#reader.conflicted();
+    throw new Conflict(typename, row, differing);
   }
 
   /** The same for a row with a read of its own. */

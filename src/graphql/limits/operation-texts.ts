@@ -13,6 +13,7 @@ import type { Variables } from '../../answers/compiled/planner.ts';
 import type { ReadQuery, ReadText } from '../../answers/compiled/read-text.ts';
 import type { OperationLimits } from '../../config/config.ts';
 import { withoutSuggestion } from '../mask-error.ts';
+import { idempotentFieldsRule } from '../operation-keys.ts';
 import type { GatewayPlugin } from '../request-record.ts';
 import { SCHEMA_WITHHELD, type SchemaAccess } from '../schema-access.ts';
 import { type DocumentLimits, measureDocument } from './document-measures.ts';
@@ -169,9 +170,10 @@ export function useOperationLimits(
       if (read) setParsedDocument(read.document);
       else setParseFn((source: string, options: object) => texts.parse(source, options));
     },
-    onValidate({ params, setResult }) {
+    onValidate({ addValidationRule, params, setResult }) {
       // What is wrong with one that is not is for Yoga to say.
       if (texts.isValid(params.documentAST)) setResult([]);
+      else addValidationRule(idempotentFieldsRule);
       if (schemaAccess === 'all') return undefined;
       return ({ result, setResult: setShown, valid }) => {
         if (!valid) setShown(result.map(plain));

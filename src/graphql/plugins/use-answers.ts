@@ -5,6 +5,7 @@ import type { RememberedAnswers } from '../../answers/remembered-answers.ts';
 import { operationName } from '../../answers/request-names.ts';
 import type { Callers } from '../../http/door/caller.ts';
 import { holdsETag, VARY_OF_GET } from '../../http/door/headers/etag.ts';
+import { replayedHeader } from '../../http/door/headers/idempotency-key.ts';
 import { setWantedType } from '../delivery.ts';
 import type { GatewayPlugin, RequestRecord } from '../request-record.ts';
 import { liveResponse } from './live-answer.ts';
@@ -66,6 +67,7 @@ export function useAnswers({
       // A request that was not admitted has not waited.
       const applied = record.viewer && prefer !== null ? callers.preferenceApplied(prefer) : null;
       if (applied !== null) headers.set('Preference-Applied', applied);
+      if (record.isReplayed) headers.set(replayedHeader, 'true');
       // Before a 304 leaves out the body, and its type with it.
       if (record.remembering) rememberAnswer(record, response, remembering);
       setCaching(payload, record);

@@ -3,11 +3,13 @@ import { written } from '../../answers/answer-json.ts';
 import type { CompiledQueries } from '../../answers/compiled/compiled-queries.ts';
 import type { RememberedAnswers } from '../../answers/remembered-answers.ts';
 import { liveDirective } from '../../graph/directives/live.ts';
+import type { KeyedFields } from '../../graph/keyed/keyed-fields.ts';
 import type { Receipt } from '../../upstream/receipt.ts';
 import { documentFor, type Part, withLast } from '../delivery.ts';
 import { schemaOfDryRuns } from '../fields-of-dry-run.ts';
 import type { OperationTexts } from '../limits/operation-texts.ts';
 import { selectsSecret } from '../limits/validity.ts';
+import { keysOfOperation } from '../operation-keys.ts';
 import type { GatewayPlugin } from '../request-record.ts';
 import { planned } from './dry-run.ts';
 import { type LiveOptions, openLive } from './live-answer.ts';
@@ -25,22 +27,23 @@ interface ExecutionOptions extends Pick<LiveOptions, 'contexts' | 'maskError'> {
  * begins once its caller may have that: with a caller's own key, once the API has accepted the key. It is not remembered.
  *
  * 1. Limits that depend on its variables are checked, so that a rejection costs no execution.
- * 2. A selection of secrets is recorded: such a response is not compiled, remembered, tagged or compressed.
- * 3. Directives for incremental delivery are removed if its client does not support it.
- * 4. A live query becomes a stream, within all these limits, and is executed by its hub.
- * 5. A query is executed by its compiled plan if the cache has all its data, and otherwise by the executor: the
+ * 2. The idempotency keys of a mutation are determined, so that an invalid one prevents all of its fields.
+ * 3. A selection of secrets is recorded: such a response is not compiled, remembered, tagged or compressed.
+ * 4. Directives for incremental delivery are removed if its client does not support it.
+ * 5. A live query becomes a stream, within all these limits, and is executed by its hub.
+ * 6. A query is executed by its compiled plan if the cache has all its data, and otherwise by the executor: the
  * data is the same, see `CompiledQueries`. A request through `fetch` has no socket, and is always executed by the
  * executor.
- * 6. A dry run is executed by a separate schema, and returns its plan.
+ * 7. A dry run is executed by a separate schema, and returns its plan.
  *
- * Adds the cost as `extensions.upstream`, and what upstreams said about writes as `extensions.messages`: to the last
- * part, if there are several.
+ * Adds the cost as `extensions.upstream`, what upstreams said about writes as `extensions.messages`, and the outcomes of
+ * writes with idempotency keys as `extensions.idempotency`: to the last part, if there are several.
  */
 export function useExecution(options: ExecutionOptions): GatewayPlugin {
   const { answers, hub, operations, texts } = options;
   let drySchema: GraphQLSchema | null = null;
   const begin: Begin = (
-    { args, executeFn, setExecuteFn, setResultAndStopExecution },
+    { args, executeFn, extendContext, setExecuteFn, setResultAndStopExecution },
     { withheld },
   ) => {
     const { dryRun, receipt, record, req, request, viewer } = args.contextValue;
@@ -51,6 +54,9 @@ export function useExecution(options: ExecutionOptions): GatewayPlugin {
     if (operation) texts.check({ schema, document, operation }, variables);
     record.holdsSecrets = !operation || selectsSecret(schema, document, operation);
     const { accept, holdsSecrets, names } = record;
+    const sent = operation && !dryRun ? { schema, document, operation, variables } : null;
+    const keyed = sent && keysOfOperation(sent, request.headers);
+    if (keyed) extendContext({ keyed });
 
     let execute = executeFn;
     if (documentFor(accept, document) !== document) {
@@ -87,10 +93,13 @@ export function useExecution(options: ExecutionOptions): GatewayPlugin {
     return {
       onExecuteDone({ result, setResult }) {
         const { summary } = receipt;
+        const cost = { receipt, keyed };
+        // All fields of a mutation are executed before the first part of its response.
+        record.isReplayed = keyed?.areReplayed === true;
         const shown =
           Symbol.asyncIterator in result
-            ? withLast(result as AsyncIterable<Part>, (last) => withReceipt(last, receipt))
-            : withReceipt(result, receipt, summary);
+            ? withLast(result as AsyncIterable<Part>, (last) => withReceipt(last, cost))
+            : withReceipt(result, cost, summary);
         // It has no data: a tag of those that it was made from would reveal something of them.
         if (dryRun) return planned(shown, { dryRun, receipt }).then((plan) => setResult(plan));
         setResult(shown);
@@ -119,9 +128,15 @@ type Begin = (
   access: { readonly withheld: boolean },
 ) => Awaited<ReturnType<NonNullable<GatewayPlugin['onExecute']>>>;
 
-/** A response, or the last part of one, with its cost, and what upstreams said about its writes. */
-function withReceipt(part: Part, receipt: Receipt, upstream = receipt.summary): Part {
+/** A response, or the last part of one, with its cost, what upstreams said about its writes, and their outcomes. */
+function withReceipt(
+  part: Part,
+  { keyed, receipt }: { readonly keyed: KeyedFields | null; readonly receipt: Receipt },
+  upstream = receipt.summary,
+): Part {
   const { all } = receipt.messages;
   const messages = all.length > 0 ? { messages: all } : {};
-  return { ...part, extensions: { ...part.extensions, upstream, ...messages } };
+  const reports = keyed?.reports ?? [];
+  const idempotency = reports.length > 0 ? { idempotency: reports } : {};
+  return { ...part, extensions: { ...part.extensions, upstream, ...messages, ...idempotency } };
 }

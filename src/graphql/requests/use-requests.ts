@@ -137,6 +137,7 @@ function recordOf(
     viewer: null,
     holdsSecrets: false,
     ageSeconds: null,
+    isReplayed: false,
     summary: null,
     json: null,
     batch: null,

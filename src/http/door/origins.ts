@@ -2,7 +2,7 @@ import { GatewayError } from '../../errors.ts';
 import { type HeaderReader, isForeignPage, isUnmarkedByBrowser } from './foreign-page.ts';
 
 /** Response headers that a page of a listed origin may read, in addition to those that CORS always exposes. */
-const EXPOSED = 'X-Request-Id, Age, ETag, Retry-After, Preference-Applied';
+const EXPOSED = 'X-Request-Id, Age, ETag, Retry-After, Preference-Applied, Idempotency-Replayed';
 /** How long a browser may store the response to a preflight, in seconds. */
 const PREFLIGHT_SECONDS = '600';
 

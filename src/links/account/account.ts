@@ -11,6 +11,7 @@ import {
   time,
 } from '../../upstream/decode/fields.ts';
 import type { Read, Write } from '../../upstream/request.ts';
+import { repeatable } from '../evidence.ts';
 import { touches } from '../touches.ts';
 import { given, openWritten } from '../written.ts';
 
@@ -82,5 +83,7 @@ export function updateAccount(input: UpdateAccount): Write<KnownAccount> {
     touches: touches.updateAccount,
     // No read shows a password.
     check: input.email == null ? 'whether login with the new password works' : 'Query.account',
+    row: 'account',
+    evidence: repeatable,
   };
 }

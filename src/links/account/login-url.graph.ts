@@ -38,6 +38,8 @@ builder.mutationField('createLoginUrl', (t) =>
         description: 'The user’s `id` or `databaseId`.',
       }),
     },
+    // The gateway stores no secret, so that a retry could not return it.
+    extensions: { returnsSecret: true },
     resolve: async (_root, { userId }, { links, clock }) => {
       const checks = new InputChecks();
       const id = checks.id('userId', 'User', userId);

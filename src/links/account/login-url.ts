@@ -20,5 +20,6 @@ export function createLoginUrl(userId: number): Write<string> {
     touches: touches.createLoginUrl,
     // An unused login URL expires by itself.
     check: null,
+    evidence: null,
   };
 }

@@ -8,6 +8,8 @@ import {
   text,
 } from '../../upstream/decode/fields.ts';
 import type { Call, Known, List, Read, Row, Write } from '../../upstream/request.ts';
+import { creation } from '../evidence.ts';
+import { sameEmail, sameText } from '../likeness.ts';
 import { touches } from '../touches.ts';
 import { given, openWritten, removal, upstreamTime } from '../written.ts';
 import { accountFields } from './account.ts';
@@ -127,6 +129,11 @@ export function createUser(input: CreateUser): Write<Known<User>> {
     },
     touches: (made) => touches.createUser({ id: made?.id }),
     check: 'Query.users',
+    evidence: creation(
+      users(null, email),
+      { email: sameEmail(email), username: sameText(username, username.toLowerCase()) },
+      { createdAt: ({ registered }) => registered, unique: 'email' },
+    ),
   };
 }
 
@@ -138,5 +145,6 @@ export function deleteUser(id: number): Write<Row> {
   return removal('/api/user', id, {
     touches: () => touches.deleteUser({ id }),
     check: 'Query.user',
+    row: `user:${id}`,
   });
 }

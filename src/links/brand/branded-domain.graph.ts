@@ -3,8 +3,14 @@ import { InputChecks } from '../../graph/checks.ts';
 import { listField } from '../../graph/lists/list-field.ts';
 import { byId, byText } from '../../graph/lists/orders.ts';
 import { lookupField } from '../../graph/lookup.ts';
-import { deletion, resultOf } from '../../graph/result.ts';
+import { deletion, resultOf, updateResultOf } from '../../graph/result.ts';
 import type { Known } from '../../upstream/request.ts';
+import {
+  ExpectedBrandedDomain,
+  expectedCost,
+  expectedDescription,
+  expectedDomain,
+} from '../expected.graph.ts';
 import {
   type BrandedDomain,
   createDomain,
@@ -101,21 +107,22 @@ builder.mutationFields((t) => ({
     },
   }),
   updateDomain: t.field({
-    ...resultOf(BrandedDomainRef, 'UpdateDomainResult'),
-    description:
-      'Changes the redirects of a branded domain. Costs 1 upstream request, plus a read of the domain for selected fields that the input does not contain.',
+    ...updateResultOf(BrandedDomainRef, 'UpdateDomainResult'),
+    description: `Changes the redirects of a branded domain. Costs 1 upstream request, plus a read of the domain for selected fields that the input does not contain. ${expectedCost}`,
     args: {
       input: t.arg({ type: UpdateDomainInput, required: true, description: 'The changes.' }),
+      expected: t.arg({ type: ExpectedBrandedDomain, description: expectedDescription }),
     },
-    resolve: (_root, { input }, { links }) => {
+    resolve: (_root, { input, expected }, { links }) => {
       const checks = new InputChecks('input');
       const { redirectRoot, redirect404 } = input;
       checks.anyGiven({ redirectRoot, redirect404 });
       const id = checks.id('id', 'BrandedDomain', input.id);
       if (redirectRoot !== '') checks.webAddress('redirectRoot', redirectRoot);
       if (redirect404 !== '') checks.webAddress('redirect404', redirect404);
+      const expectation = expectedDomain(checks, { input, expected });
       checks.done();
-      return links.update(domains, id, updateDomain(id, input));
+      return links.update(domains, id, updateDomain(id, input), expectation);
     },
   }),
   deleteDomain: deletion(t, 'BrandedDomain', deleteDomain, {

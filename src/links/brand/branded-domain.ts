@@ -1,6 +1,8 @@
 import { pageDecoder } from '../../upstream/decode/envelope.ts';
 import { type RowOf, text } from '../../upstream/decode/fields.ts';
 import type { Known, List, Row, Write } from '../../upstream/request.ts';
+import { creation, repeatable } from '../evidence.ts';
+import { sameHost } from '../likeness.ts';
 import { touches } from '../touches.ts';
 import { given, removal, writtenDecoder } from '../written.ts';
 
@@ -53,6 +55,7 @@ export function createDomain(input: CreateDomain): Write<Known<BrandedDomain>> {
     decode: writtenDecoder('domains', fields, { ...input, domain }),
     touches: touches.createDomain,
     check: 'Query.domains',
+    evidence: creation(domains, { domain: sameHost(domain) }, { unique: 'domain' }),
   };
 }
 
@@ -68,6 +71,8 @@ export function updateDomain(id: number, input: UpdateDomain): Write<Known<Brand
     decode: writtenDecoder('domains', fields, input, id),
     touches: touches.updateDomain,
     check: 'Query.domains',
+    row: `domain:${id}`,
+    evidence: repeatable,
   };
 }
 
@@ -79,5 +84,6 @@ export function deleteDomain(id: number): Write<Row> {
   return removal('/api/domain', id, {
     touches: touches.deleteDomain,
     check: 'Query.domains',
+    row: `domain:${id}`,
   });
 }

@@ -1,5 +1,6 @@
 import { builder, connectionOf, lazily } from '../../graph/builder.ts';
 import { andThen } from '../../scheduling/at-once.ts';
+import { parseUrl } from '../../upstream/decode/url.ts';
 import type { ListView } from '../../upstream/lists/views/view.ts';
 import { FileRef } from '../content/file.graph.ts';
 import { type File, files } from '../content/file.ts';
@@ -33,5 +34,5 @@ function filesOn(host: string): ListView<File> {
 
 /** The host of a URL, in lower case and with its port; `null` if it is none. */
 function hostOf(url: string | null): string | null {
-  return url !== null && URL.canParse(url) ? new URL(url).host : null;
+  return url === null ? null : (parseUrl(url)?.host ?? null);
 }

@@ -5,8 +5,14 @@ import { listField } from '../../graph/lists/list-field.ts';
 import { byId, byText, byTime } from '../../graph/lists/orders.ts';
 import { lookupField } from '../../graph/lookup.ts';
 import { renamedTo } from '../../graph/renamed.ts';
-import { deletion, resultOf } from '../../graph/result.ts';
+import { deletion, resultOf, updateResultOf } from '../../graph/result.ts';
 import type { Known } from '../../upstream/request.ts';
+import {
+  ExpectedPixel,
+  expectedCost,
+  expectedDescription,
+  expectedPixel,
+} from '../expected.graph.ts';
 import {
   createPixel,
   deletePixel,
@@ -143,19 +149,20 @@ builder.mutationFields((t) => ({
     },
   }),
   updatePixel: t.field({
-    ...resultOf(PixelRef, 'UpdatePixelResult'),
-    description:
-      'Changes a tracking pixel. Costs 1 upstream request, plus a read of the pixel for selected fields that the input does not contain.',
+    ...updateResultOf(PixelRef, 'UpdatePixelResult'),
+    description: `Changes a tracking pixel. Costs 1 upstream request, plus a read of the pixel for selected fields that the input does not contain. ${expectedCost}`,
     args: {
       input: t.arg({ type: UpdatePixelInput, required: true, description: 'The changes.' }),
+      expected: t.arg({ type: ExpectedPixel, description: expectedDescription }),
     },
-    resolve: (_root, { input }, { links }) => {
+    resolve: (_root, { input, expected }, { links }) => {
       const checks = new InputChecks('input');
       const id = checks.id('id', 'Pixel', input.id);
       checks.notBlank('name', input.name);
       checks.notBlank('tag', input.tag);
+      const expectation = expectedPixel(checks, { input, expected });
       checks.done();
-      return links.update(pixels, id, updatePixel(id, input));
+      return links.update(pixels, id, updatePixel(id, input), expectation);
     },
   }),
   deletePixel: deletion(t, 'Pixel', deletePixel, {

@@ -1,6 +1,8 @@
 import { pageDecoder } from '../../upstream/decode/envelope.ts';
 import { field, parseText, type RowOf, text, time } from '../../upstream/decode/fields.ts';
 import type { Known, List, Row, Write } from '../../upstream/request.ts';
+import { creation, repeatable } from '../evidence.ts';
+import { sameText, sameValue } from '../likeness.ts';
 import { touches } from '../touches.ts';
 import { given, removal, writtenDecoder } from '../written.ts';
 
@@ -84,6 +86,11 @@ export function createPixel(input: CreatePixel): Write<Known<Pixel>> {
     decode: writtenDecoder('pixels', fields, { ...input, typeName: pixelTypes[input.type] }),
     touches: touches.createPixel,
     check: 'Query.pixels',
+    evidence: creation(
+      pixels,
+      { name: sameText(input.name), type: sameValue(input.type), tag: sameText(input.tag) },
+      { createdAt: ({ date }) => date },
+    ),
   };
 }
 
@@ -99,6 +106,8 @@ export function updatePixel(id: number, input: UpdatePixel): Write<Known<Pixel>>
     decode: writtenDecoder('pixels', fields, input, id),
     touches: touches.updatePixel,
     check: 'Query.pixels',
+    row: `pixel:${id}`,
+    evidence: repeatable,
   };
 }
 
@@ -110,5 +119,6 @@ export function deletePixel(id: number): Write<Row> {
   return removal('/api/pixel', id, {
     touches: touches.deletePixel,
     check: 'Query.pixels',
+    row: `pixel:${id}`,
   });
 }

@@ -4,16 +4,22 @@ import { flagFilter } from '../../graph/lists/filters.ts';
 import { listField } from '../../graph/lists/list-field.ts';
 import { byId, byNumber, byText } from '../../graph/lists/orders.ts';
 import { lookupField } from '../../graph/lookup.ts';
-import { deletion, resultOf } from '../../graph/result.ts';
+import { deletion, resultOf, updateResultOf } from '../../graph/result.ts';
 import { andThen } from '../../scheduling/at-once.ts';
 import type { Known } from '../../upstream/request.ts';
+import {
+  ExpectedCampaign,
+  expectedCampaign,
+  expectedCost,
+  expectedDescription,
+} from '../expected.graph.ts';
+import { slugOf } from '../slug.ts';
 import {
   assignLinkToCampaign,
   type Campaign,
   campaigns,
   createCampaign,
   deleteCampaign,
-  slugOf,
   updateCampaign,
 } from './campaign.ts';
 
@@ -126,19 +132,20 @@ builder.mutationFields((t) => ({
     },
   }),
   updateCampaign: t.field({
-    ...resultOf(CampaignRef, 'UpdateCampaignResult'),
-    description:
-      'Changes a campaign. Costs 1 upstream request, plus a read of the campaign for selected fields that neither the response nor the input contains.',
+    ...updateResultOf(CampaignRef, 'UpdateCampaignResult'),
+    description: `Changes a campaign. Costs 1 upstream request, plus a read of the campaign for selected fields that neither the response nor the input contains. ${expectedCost}`,
     args: {
       input: t.arg({ type: UpdateCampaignInput, required: true, description: 'The changes.' }),
+      expected: t.arg({ type: ExpectedCampaign, description: expectedDescription }),
     },
-    resolve: (_root, { input }, { links }) => {
+    resolve: (_root, { input, expected }, { links }) => {
       const checks = new InputChecks('input');
       const id = checks.id('id', 'Campaign', input.id);
       checks.notBlank('name', input.name);
       checks.slug('slug', input.slug);
+      const expectation = expectedCampaign(checks, { input, expected });
       checks.done();
-      return links.update(campaigns, id, updateCampaign(id, input));
+      return links.update(campaigns, id, updateCampaign(id, input), expectation);
     },
   }),
   deleteCampaign: deletion(t, 'Campaign', deleteCampaign, {

@@ -1,6 +1,8 @@
 import { pageDecoder } from '../../upstream/decode/envelope.ts';
 import { flag, link, type RowOf, text } from '../../upstream/decode/fields.ts';
 import type { Known, List, Row, Write } from '../../upstream/request.ts';
+import { assignment, creation, repeatable, rowHas } from '../evidence.ts';
+import { sameFlag, sameSlug, sameText } from '../likeness.ts';
 import { touches } from '../touches.ts';
 import { given, removal, writtenDecoder } from '../written.ts';
 
@@ -32,21 +34,6 @@ export const campaigns: List<Campaign> = {
   decode: pageDecoder({ resource: 'campaigns', keys: ['campaigns'], fields }),
 };
 
-/**
- * The last part of a rotator's URL, as it was set; `null` without a rotator. Of a slug that the upstream has changed,
- * it is what became of it.
- */
-export function slugOf(rotatorUrl: string | null): string | null {
-  if (rotatorUrl === null || !URL.canParse(rotatorUrl)) return null;
-  const last = new URL(rotatorUrl).pathname.split('/').findLast(Boolean);
-  if (last === undefined) return null;
-  try {
-    return decodeURIComponent(last);
-  } catch {
-    return last;
-  }
-}
-
 /** Values of a campaign; the upstream chooses missing and `null` members. */
 export interface CreateCampaign {
   readonly name?: string | null | undefined;
@@ -67,6 +54,9 @@ export function createCampaign(input: CreateCampaign): Write<Known<Campaign>> {
     decode: writtenDecoder('campaigns', writtenFields, input),
     touches: touches.createCampaign,
     check: 'Query.campaigns',
+    evidence: creation(campaigns, membersOf(input), {
+      unique: input.slug == null ? null : 'rotatorUrl',
+    }),
   };
 }
 
@@ -85,6 +75,9 @@ export function updateCampaign(
     decode: writtenDecoder('campaigns', writtenFields, input, id),
     touches: touches.updateCampaign,
     check: 'Query.campaigns',
+    row: `campaign:${id}`,
+    // The slug of the first request can be taken for the second.
+    evidence: input.slug == null ? repeatable : rowHas(campaigns, id, membersOf(input)),
   };
 }
 
@@ -96,6 +89,7 @@ export function deleteCampaign(id: number): Write<Row> {
   return removal('/api/campaign', id, {
     touches: touches.deleteCampaign,
     check: 'Query.campaigns',
+    row: `campaign:${id}`,
   });
 }
 
@@ -110,5 +104,13 @@ export function assignLinkToCampaign(id: number, linkId: number): Write<Known<Ca
     decode: () => ({ id }),
     touches: touches.assignLinkToCampaign,
     check: 'the campaign',
+    // Not the campaign, whose other links and members a second request does not change.
+    row: `link:${linkId}`,
+    evidence: assignment({ id }),
   };
+}
+
+/** What a write gives to the members of a campaign. */
+function membersOf({ name, slug, public: isPublic }: CreateCampaign) {
+  return { name: sameText(name), rotatorUrl: sameSlug(slug), public: sameFlag(isPublic) };
 }

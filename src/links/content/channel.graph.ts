@@ -7,10 +7,16 @@ import { choiceFilter, dayFilter, flagFilter } from '../../graph/lists/filters.t
 import { connectionArgs, listField } from '../../graph/lists/list-field.ts';
 import { listTable } from '../../graph/lists/list-table.ts';
 import { byId, byNumber, byText, byTime } from '../../graph/lists/orders.ts';
-import { deletion, resultOf } from '../../graph/result.ts';
+import { deletion, resultOf, updateResultOf } from '../../graph/result.ts';
 import { selectedFields } from '../../graph/rows/selection.ts';
 import { type AtOnce, andThen } from '../../scheduling/at-once.ts';
 import type { Known } from '../../upstream/request.ts';
+import {
+  ExpectedChannel,
+  expectedChannel,
+  expectedCost,
+  expectedDescription,
+} from '../expected.graph.ts';
 import {
   assignItemToChannel,
   type Channel,
@@ -172,21 +178,22 @@ builder.mutationFields((t) => ({
     },
   }),
   updateChannel: t.field({
-    ...resultOf(ChannelRef, 'UpdateChannelResult'),
-    description:
-      'Changes a channel. Costs 1 upstream request, plus a read of the channel for selected fields that the input does not contain.',
+    ...updateResultOf(ChannelRef, 'UpdateChannelResult'),
+    description: `Changes a channel. Costs 1 upstream request, plus a read of the channel for selected fields that the input does not contain. ${expectedCost}`,
     args: {
       input: t.arg({ type: UpdateChannelInput, required: true, description: 'The changes.' }),
+      expected: t.arg({ type: ExpectedChannel, description: expectedDescription }),
     },
-    resolve: (_root, { input }, { links }) => {
+    resolve: (_root, { input, expected }, { links }) => {
       const checks = new InputChecks('input');
       const { name, description, color, starred } = input;
       checks.anyGiven({ name, description, color, starred });
       const id = checks.id('id', 'Channel', input.id);
       checks.notBlank('name', name);
       checks.hexColor('color', color);
+      const expectation = expectedChannel(checks, { input, expected });
       checks.done();
-      return links.update(channels, id, updateChannel(id, input));
+      return links.update(channels, id, updateChannel(id, input), expectation);
     },
   }),
   deleteChannel: deletion(t, 'Channel', deleteChannel, {

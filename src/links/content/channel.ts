@@ -1,6 +1,8 @@
 import { pageDecoder } from '../../upstream/decode/envelope.ts';
 import { choice, day, flag, type RowOf, required, text } from '../../upstream/decode/fields.ts';
 import type { Known, List, Row, Write } from '../../upstream/request.ts';
+import { assignment, creation, repeatable } from '../evidence.ts';
+import { sameColor, sameFlag, sameText } from '../likeness.ts';
 import { channelItemsInFlight, channelItemTag, touches } from '../touches.ts';
 import { given, removal, writtenDecoder } from '../written.ts';
 
@@ -121,6 +123,12 @@ export function createChannel(input: CreateChannel): Write<Known<Channel>> {
     decode: writtenDecoder('channels', fields, input),
     touches: (created) => touches.createChannel({ id: created?.id }),
     check: 'Query.channels',
+    evidence: creation(channels, {
+      name: sameText(input.name),
+      description: sameText(input.description),
+      color: sameColor(input.color),
+      starred: sameFlag(input.starred),
+    }),
   };
 }
 
@@ -136,6 +144,8 @@ export function updateChannel(id: number, input: UpdateChannel): Write<Known<Cha
     decode: writtenDecoder('channels', fields, input, id),
     touches: touches.updateChannel,
     check: 'Query.channels',
+    row: `channel:${id}`,
+    evidence: repeatable,
   };
 }
 
@@ -147,6 +157,7 @@ export function deleteChannel(id: number): Write<Row> {
   return removal('/api/channel', id, {
     touches: () => touches.deleteChannel({ id }),
     check: 'Query.channels',
+    row: `channel:${id}`,
   });
 }
 
@@ -165,6 +176,9 @@ export function assignItemToChannel(
     touches: () => touches.assignItemToChannel({ id, item: itemKey(item.type, item.id) }),
     leaves: channelItemTag(itemKey(item.type, item.id)),
     check: 'Channel.items',
+    // Not the channel, whose other items and members a second request does not change.
+    row: `item:${itemKey(item.type, item.id)}`,
+    evidence: assignment({ id }),
   };
 }
 

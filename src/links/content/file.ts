@@ -8,6 +8,8 @@ import {
   time,
 } from '../../upstream/decode/fields.ts';
 import type { ByteStream, Count, Known, List, Write } from '../../upstream/request.ts';
+import { creation } from '../evidence.ts';
+import { sameSlug, sameText } from '../likeness.ts';
 import { touches } from '../touches.ts';
 import { given, openWritten, writtenDecoder } from '../written.ts';
 
@@ -73,7 +75,8 @@ export interface UploadFile {
  * Implements: Link API > Files > POST /api/files/upload/:filename.
  */
 export function uploadFile(input: UploadFile, bytes: ByteStream): Write<Known<File>> {
-  const { custom, domain, password, expiry, maxDownloads } = input;
+  const { filename, custom, domain, password, expiry, maxDownloads } = input;
+  const stem = filename.replace(/\.[^.]+$/, '');
   const query = given({
     name: input.name,
     custom,
@@ -84,7 +87,7 @@ export function uploadFile(input: UploadFile, bytes: ByteStream): Write<Known<Fi
   });
   return {
     method: 'POST',
-    path: `/api/files/upload/${encodeURIComponent(input.filename)}`,
+    path: `/api/files/upload/${encodeURIComponent(filename)}`,
     query,
     stream: bytes,
     decode: (body, context) => {
@@ -96,5 +99,14 @@ export function uploadFile(input: UploadFile, bytes: ByteStream): Write<Known<Fi
     },
     touches: touches.uploadFile,
     check: 'Query.files',
+    // The list of all files, since the documents do not say which names a search finds.
+    evidence: creation(
+      files(),
+      {
+        name: input.name == null ? sameText(filename, stem) : sameText(input.name),
+        shortUrl: sameSlug(custom),
+      },
+      { createdAt: ({ date }) => date, unique: custom == null ? null : 'shortUrl' },
+    ),
   };
 }

@@ -14,6 +14,8 @@ import {
   time,
 } from '../../upstream/decode/fields.ts';
 import type { Count, Known, List, Read, Row, Write } from '../../upstream/request.ts';
+import { creation, repeatable } from '../evidence.ts';
+import { sameText } from '../likeness.ts';
 import { channelItemTag, touches } from '../touches.ts';
 import { given, removal, writtenDecoder } from '../written.ts';
 
@@ -152,6 +154,8 @@ export function createQrCode(input: CreateQrCode): Write<Known<QrCode>> {
     ),
     touches: (made) => touches.createQrCode({ id: made?.id }),
     check: 'Query.qrCodes',
+    // No read returns the data of a code.
+    evidence: creation(qrCodes, { name: sameText(input.name) }, { createdAt: ({ date }) => date }),
   };
 }
 
@@ -167,6 +171,8 @@ export function updateQrCode(id: number, input: UpdateQrCode): Write<Known<QrCod
     decode: () => ({ id }),
     touches: () => touches.updateQrCode({ id }),
     check: 'Query.qrCode',
+    row: `qrCode:${id}`,
+    evidence: repeatable,
   };
 }
 
@@ -180,6 +186,7 @@ export function deleteQrCode(id: number): Write<Row> {
     leaves: channelItemTag(`QR:${id}`),
     ends: { count: 'scans', id },
     check: 'Query.qrCode',
+    row: `qrCode:${id}`,
   });
 }
 

@@ -15,6 +15,11 @@ type LoggedKind =
   | 'operation-failed'
   | 'paused'
   | 'reachable'
+  | 'reconciled'
+  | 'outcome-unknown'
+  | 'sent-again'
+  | 'key-reused'
+  | 'keys-forgotten'
   | 'redis'
   | 'started'
   | 'draining';

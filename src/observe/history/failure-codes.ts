@@ -4,7 +4,8 @@ import type { OperationRecord } from '../events.ts';
 const CODES_SHOWN = 5;
 
 /** Codes of callers' mistakes, which no operator can fix. */
-const CALLERS_FAULT = /^(GRAPHQL|BAD|PERSISTED|OPERATION|TOO)_|^UNAUTHENTICATED$|^FORBIDDEN$/;
+const CALLERS_FAULT =
+  /^(GRAPHQL|BAD|PERSISTED|OPERATION|TOO|IDEMPOTENCY)_|^UNAUTHENTICATED$|^FORBIDDEN$/;
 
 /** Why an operation failed, without mistakes of its caller; empty where it did not fail, or its caller hung up. */
 export function failureCodes({ codes, outcome }: OperationRecord): readonly string[] {

@@ -15,6 +15,7 @@ import {
 import { Past } from './past.ts';
 import { type Recent, RecentCounts } from './recent.ts';
 import type { StepColumns } from './send-steps.ts';
+import { WriteHistory } from './write-history.ts';
 
 /** Maximum number of separately counted operation names, and of pairs of a caller and a resource. */
 const OPERATIONS_COUNTED = 128;
@@ -85,6 +86,8 @@ export class History implements EventReader {
   readonly #unreachable = new Set<UpstreamName>();
   /** The steps, of which an hour survives a restart. */
   readonly past: Past;
+  /** Writes with idempotency keys or lost responses. */
+  readonly writes: WriteHistory;
   /** What has happened, for people. */
   readonly log: EventLog;
 
@@ -100,6 +103,7 @@ export class History implements EventReader {
     this.#foreign = new Counts(1, HOUR, now);
     this.#recent = new RecentCounts(now);
     this.log = new EventLog(clock);
+    this.writes = new WriteHistory(clock, this.log);
   }
 
   listening({ version }: EventRows['listening']): void {
@@ -173,6 +177,15 @@ export class History implements EventReader {
   paused({ ms, upstream }: EventRows['paused']): void {
     const seconds = Math.max(1, Math.round(ms / 1000));
     this.log.add('paused', `${upstreamTitle[upstream]}: no requests for ${seconds} s.`);
+  }
+
+  keyed(write: EventRows['keyed']): void {
+    this.writes.ended(write);
+  }
+
+  keysForgotten(): void {
+    const text = 'Idempotency keys were removed before their time, because the store is full.';
+    this.log.add('keys-forgotten', text);
   }
 
   outage({ isOut }: EventRows['outage']): void {

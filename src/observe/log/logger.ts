@@ -15,6 +15,9 @@ const LONGEST_CALLER = 64;
 /** Request ids of operations that waited for a request which another operation had sent. */
 const MOST_SHARED_WITH = 9;
 
+/** The log has a line on removed idempotency keys once in this time, in milliseconds. */
+const REMOVAL_TOLD_MS = 600_000;
+
 /** Texts that are the same in JSON but for their quotes. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
@@ -62,6 +65,8 @@ export function createLog(options: {
   const operation = ({ record }: { readonly record: OperationRecord }): void => {
     stream.write(operationLine(record, time()));
   };
+  let removed = 0;
+  let removalToldAt = Number.NEGATIVE_INFINITY;
   return {
     // Absent if operations are not logged: creating the record costs time on the fast path.
     ...(logger.isLevelEnabled('info') ? { operationEnded: operation, answered: operation } : {}),
@@ -74,6 +79,19 @@ export function createLog(options: {
       const { bytes, durationMs, events, reason } = row;
       const ended = { reason, durationMs: Math.round(durationMs), events, bytes };
       logger.info({ ...viewer(row), ...ended }, 'live query ended');
+    },
+    keyed(write) {
+      if (write.outcome === 'unknown') logger.warn(writeFacts(write), 'write outcome unknown');
+      else if (write.outcome === 'reconciled') logger.info(writeFacts(write), 'write reconciled');
+      else if (write.resent) logger.info(writeFacts(write), 'write sent again');
+    },
+    keysForgotten({ count }) {
+      removed += count;
+      // A store that is full loses a key with each new one.
+      if (clock.now() - removalToldAt < REMOVAL_TOLD_MS) return;
+      logger.warn({ count: removed }, 'idempotency keys removed: store full');
+      removalToldAt = clock.now();
+      removed = 0;
     },
     requestEnded({ outcome, request: { asker, method, resource, upstream } }) {
       const { cause, code, durationMs } = outcome;
@@ -98,6 +116,21 @@ export function createLog(options: {
         logger.warn({ ...facts, ...others(outcome), ...why }, 'upstream failed');
       }
     },
+  };
+}
+
+/** What may be logged of a write whose response was lost. */
+function writeFacts(write: EventRows['keyed']): object {
+  const { asker, caller, key, mutation, reads, resent, settlesAt, upstream } = write;
+  return {
+    ...asker,
+    caller: caller && shortCaller(caller),
+    upstream,
+    mutation,
+    key,
+    reads,
+    resent,
+    ...(settlesAt === null ? {} : { settlesAt: new Date(settlesAt).toISOString() }),
   };
 }
 

@@ -4,7 +4,10 @@ import type { EventName } from '../events.ts';
 /** The events that metrics count: they are held until the library of the metrics is loaded. */
 export const countedEvents = [
   'answeredInBulk',
+  'conflict',
   'epoch',
+  'keyed',
+  'keysForgotten',
   'liveEnded',
   'liveRun',
   'operationEnded',

@@ -5,6 +5,7 @@ import type { CountingReader } from './counted-events.ts';
 import { defineGauge, defineGauges } from './gauge.ts';
 import { ofProcess } from './process-metrics.ts';
 import { createReplicaMetrics, type ReplicaGauges } from './replica-metrics.ts';
+import { createWriteMetrics, type IdempotencyGauges } from './write-metrics.ts';
 
 /** Values that are read at each scrape, and cost nothing between. */
 export interface Gauges {
@@ -13,6 +14,8 @@ export interface Gauges {
   readonly cache: () => { readonly bytes: number; readonly entries: number };
   /** The state of this process among others on the same Redis; absent if it is alone. */
   replicas?: (() => ReplicaGauges | undefined) | undefined;
+  /** The records of writes with idempotency keys. */
+  readonly idempotency: () => IdempotencyGauges;
   /** Live queries; absent if disabled. */
   live?: (() => LiveGauges) | undefined;
   /** Whether an upstream is reachable, as far as known. */
@@ -51,7 +54,7 @@ export interface Metrics {
 
 /** The promised codes, and GraphQL's own: any other is counted as `OTHER`. */
 const known =
-  /^(GRAPHQL|UPSTREAM|OPERATION|BUDGET|BAD|OUTCOME|INTERNAL|PERSISTED|TOO)_[A-Z_]{1,32}$|^UNAUTHENTICATED$|^FORBIDDEN$/;
+  /^(GRAPHQL|UPSTREAM|OPERATION|BUDGET|BAD|OUTCOME|IDEMPOTENCY|INTERNAL|PERSISTED|TOO)_[A-Z_]{1,32}$|^UNAUTHENTICATED$|^FORBIDDEN$/;
 
 /**
  * Codes whose first occurrence matters to an operator. They are present from the start, with 0: a series that
@@ -131,6 +134,7 @@ export function createMetrics(gauges: Gauges): { metrics: Metrics; reader: Count
   for (const upstream of ['LINKS', 'MARKET'] as const) refusals.inc({ upstream }, 0);
   const { replicas } = gauges;
   const reader: CountingReader = {
+    ...createWriteMetrics(gauges.idempotency, registry),
     ...(replicas ? createReplicaMetrics(replicas, registry) : {}),
     requestEnded({ request: { method, resource, upstream }, outcome: { code, durationMs } }) {
       if (code === 'LATE') return;

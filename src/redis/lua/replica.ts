@@ -12,12 +12,14 @@ local intents = field('!')
 if intents then
   local over = {}
   for id, intent in pairs(intents) do
-    if catchUp(intent.u, intent.d) <= now then
+    if isLock(intent) then
+      if lockEnds(intent) then over[#over + 1] = id end
+    elseif catchUp(intent.u, intent.d) <= now then
       touch(intent.t)
       over[#over + 1] = id
     end
   end
-  for _, id in ipairs(over) do intents[id] = nil end
+  for _, id in ipairs(over) do dropIntent(intents, id) end
   if #over > 0 then put('!', intents) end
 end
 
@@ -34,7 +36,8 @@ for _, name in ipairs(redis.call('HRANDFIELD', STATE, 8)) do
   local kind, ends = string.sub(name, 1, 2), nil
   if kind == 's:' then ends = tonumber(field(name)[2]) or 0
   elseif kind == 'b:' then ends = document(string.sub(name, 3)).ends
-  elseif kind == 'w:' then ends = tonumber(string.match(text(name) or '', '^(%d+) ')) or 0 end
+  elseif kind == 'w:' then ends = tonumber(string.match(text(name) or '', '^(%d+) ')) or 0
+  elseif kind == 'k:' and not record(string.sub(name, 3)) then keepText(string.sub(name, 3), false) end
   if ends and ends <= now then write(name, false) end
 end
 
@@ -65,7 +68,7 @@ export const touched = `
 local A = cjson.decode(ARGV[6])
 local intents = field('!')
 if intents and #A.intents > 0 then
-  for _, id in ipairs(A.intents) do intents[id] = nil end
+  for _, id in ipairs(A.intents) do dropIntent(intents, id) end
   put('!', intents)
 end
 touch(A.tags)

@@ -57,6 +57,10 @@ const members: Readonly<Record<string, Member>> = {
     allows: (value) => typeof value === 'string' && /^\/api[/*].{0,200}$/.test(value),
     must: 'must begin with /api/ and have at most 200 characters; * stands for any characters',
   },
+  containing: {
+    allows: (value) => typeof value === 'string' && value.length >= 1 && value.length <= 200,
+    must: 'must be a text of 1 to 200 characters',
+  },
   times: whole(1, 10_000),
   forMs: whole(1, DAY_MS),
   applied: { allows: (value) => typeof value === 'boolean', must: 'must be true or false' },
@@ -71,7 +75,7 @@ const members: Readonly<Record<string, Member>> = {
   },
 };
 
-const SCOPE = ['kind', 'method', 'path', 'times', 'forMs'];
+const SCOPE = ['kind', 'method', 'path', 'containing', 'times', 'forMs'];
 
 /** Parses the fault in a body, or returns all issues. */
 export function readFault(text: string): { fault: Fault } | { issues: string[] } {

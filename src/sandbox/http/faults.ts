@@ -13,6 +13,8 @@ interface FaultScope {
   method?: string;
   /** Path without query and prefix (`/api/qr`), with `*` for any characters, or a pattern; absent means every path. */
   path?: string | RegExp;
+  /** Text that the body contains, byte for byte; absent means every body. Bodies above 8 MB never match. */
+  containing?: string;
   /** How many requests it applies to; absent means any number. */
   times?: number;
   /** How long it lasts by the sandbox's clock; absent means until it is removed. */
@@ -92,9 +94,9 @@ export class FaultList {
   }
 
   /** Returns the fault that applies to this request, and counts the request. */
-  take(method: string, path: string): Fault | undefined {
+  take(method: string, path: string, body: Buffer): Fault | undefined {
     this.active();
-    const found = this.#faults.find(({ fault }) => fits(fault, method, path));
+    const found = this.#faults.find(({ fault }) => fits(fault, method, path, body));
     if (found) found.left -= 1;
     return found?.fault;
   }
@@ -112,8 +114,14 @@ export class FaultList {
   }
 }
 
-function fits({ method, path: pattern }: Fault, asked: string, path: string): boolean {
+function fits(
+  { method, path: pattern, containing }: Fault,
+  asked: string,
+  path: string,
+  body: Buffer,
+): boolean {
   if (method !== undefined && method.toUpperCase() !== asked) return false;
+  if (containing !== undefined && !body.includes(containing)) return false;
   if (pattern === undefined) return true;
   // Unlike test(), search() ignores the `lastIndex` of a pattern with the g flag.
   if (typeof pattern !== 'string') return path.search(pattern) >= 0;

@@ -181,7 +181,7 @@ export class ApiServer {
       this.#finish(response, entry, answer, bucket);
       return;
     }
-    const fault = this.faults.take(head.method, head.path);
+    const fault = this.faults.take(head.method, head.path, received.bytes);
     entry.fault = fault?.kind;
     entry.refused = fault?.kind === 'refuse-429' || fault?.kind === 'refuse-200';
     if (!entry.refused) this.#limiter.spend(bucket);

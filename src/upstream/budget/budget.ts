@@ -14,6 +14,19 @@ export type SharedResult =
   | { readonly kind: 'failed'; readonly code: string }
   | { readonly kind: 'nothing' };
 
+/** The record of a keyed write, which is written in the step that grants its slot. */
+export interface SlotRecord {
+  readonly name: string;
+  /** The ownership of this replica. If another replica has the record now, the slot is not granted. */
+  readonly token: string;
+  /** Number of requests that are sent for the key, including this one. */
+  readonly sent: number;
+  /** Its text if the slot is granted at a time on the clock shared by replicas. */
+  readonly textAt: (shared: number) => string;
+  /** How long it is kept, in milliseconds. */
+  readonly keepMs: number;
+}
+
 /** What replicas announce about a request, so that one of them is enough for all. */
 export interface Sharing {
   /** Identifies a read: equal reads on all replicas are one request. Absent for a request that is not shared. */
@@ -27,6 +40,12 @@ export interface Sharing {
    * for a read that accepts no response of another replica.
    */
   readonly newerThan?: () => number;
+  /** The row that a write changes, scoped like a tag: it waits while another replica has locked the row. */
+  readonly row?: string | undefined;
+  /** The lock of the row that this replica must hold, see `RowLock`. */
+  readonly lock?: string | undefined;
+  /** Present for a write with an idempotency key. */
+  readonly record?: SlotRecord | undefined;
 }
 
 /**
@@ -59,7 +78,14 @@ export type Turn =
   | { readonly kind: 'elsewhere'; readonly next: Promise<Turn> }
   /** An equal request of another replica has ended; `null` if it has no result. */
   | { readonly kind: 'landed'; readonly result: SharedResult | null }
+  /** Another replica has the record or the lock of a write now: it was not sent. */
+  | { readonly kind: 'lost' }
   | { readonly kind: 'cancelled' };
+
+/** Another replica has the record or the lock of a write, which was therefore not sent. */
+export class TakenOver extends Error {
+  override readonly name = 'TakenOver';
+}
 
 /** A slot of the window that is taken. */
 export interface TakenSlot {

@@ -49,6 +49,7 @@ export class Budgets implements Iterable<Budget> {
   #fullUntil = Number.NEGATIVE_INFINITY;
   /** When the process ends, on `clock.now()`; `null` while it is not about to. */
   #drainedAt: number | null = null;
+  readonly #onDrain = new Set<() => void>();
 
   constructor(options: BudgetsOptions) {
     this.#options = options;
@@ -145,6 +146,15 @@ export class Budgets implements Iterable<Budget> {
     this.#drainedAt ??= this.#options.clock.now() + graceMs;
     for (const budget of this.#budgets.values()) budget.drain(graceMs);
     for (const budget of this.#outside.values()) budget.drain(graceMs);
+    for (const task of this.#onDrain) task();
+    this.#onDrain.clear();
+  }
+
+  /** Runs a task when the process is about to end; returns a function that removes it. */
+  onDrain(task: () => void): () => void {
+    if (this.#drainedAt === null) this.#onDrain.add(task);
+    else task();
+    return () => this.#onDrain.delete(task);
   }
 
   #forget(partition: string): void {

@@ -258,6 +258,8 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
       this.#park(request, isParked);
     } else if (got === 'landed') {
       this.#land(request, SHARED);
+    } else if (got === 'lost') {
+      this.#grant(request, { kind: 'lost' });
     } else {
       this.noteUse(got.id, request);
       this.#grant(request, got);

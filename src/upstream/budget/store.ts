@@ -24,10 +24,10 @@ export interface Queue {
   freed(refused: boolean, noted?: Promise<void>): void;
 }
 
-/** The outcome for a request: a slot, the request of another replica or its response, or none yet. */
+/** The outcome for a request: a slot, the request of another replica or its response, a lost record, or none yet. */
 export interface Taken {
   readonly request: SlotRequest;
-  readonly got: Slot | 'join' | 'landed' | null;
+  readonly got: Slot | 'join' | 'landed' | 'lost' | null;
 }
 
 /** The result of a claim. Times are on `clock.now()`. */

@@ -33,7 +33,8 @@ export class PlannedReads {
       if (prefetched) await dryRun.timeline.looks(prefetched);
       const found = this.#client.cached.peek(of, caller.receipt);
       const hit = found && this.unlessWritten(of, found, dryRun);
-      if (hit && hit.state !== 'fallback' && !read.page?.reload) {
+      const isTooOld = hit?.state === 'fallback' || (read.strict && hit?.state !== 'fresh');
+      if (hit && !isTooOld && !read.page?.reload) {
         // Whether an old response is still sufficient depends on the free budget at that time.
         if (hit.state === 'stale') dryRun.guesses();
         dryRun.hit(key);
@@ -59,6 +60,7 @@ export class PlannedReads {
   write<T>(write: Write<T>, access: Access, mode: PlannedMode): Promise<T> {
     const { dryRun } = mode;
     return access.caller.receipt.track(async () => {
+      await write.guard?.();
       const { requests } = dryRun.writes(this.#wanted(write, mode, 'write'));
       this.#checkLimit(access.credential, dryRun);
       await this.#send(requests, access, 'write', dryRun);

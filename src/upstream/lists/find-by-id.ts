@@ -23,6 +23,23 @@ export async function findById<R extends Row>(
   return new Search(lists, list, access, ids).run();
 }
 
+/**
+ * One row as a fresh response has it, see `Read.strict`; `null` if it does not exist. As many upstream requests as
+ * `findById`.
+ * @throws the error of the read, even if an older response is cached.
+ */
+export async function findFresh<R extends Row>(
+  lists: Lists,
+  list: List<R>,
+  id: number,
+  access: Access,
+): Promise<R | null> {
+  const found = await new Search(lists, list, access, [id], true).run();
+  const row = found.get(id) ?? null;
+  if (row instanceof Error) throw row;
+  return row;
+}
+
 /** Maximum number of pages of a list that are searched for one row. */
 const MOST_PAGES = 8;
 
@@ -91,6 +108,8 @@ class Search<R extends Row> {
   readonly #lists: Lists;
   readonly #list: List<R>;
   readonly #access: Access;
+  /** See `Read.strict`. */
+  readonly #strict: boolean;
   readonly #found: Found<R> = new Map();
   readonly #missing: Set<number>;
   /** The pages whose rows this search has seen, whether cached afterwards or not. */
@@ -100,10 +119,11 @@ class Search<R extends Row> {
   /** The pages that other readers were reading, for which this search has waited. */
   readonly #joined = new Set<number>();
 
-  constructor(lists: Lists, list: List<R>, access: Access, ids: readonly number[]) {
+  constructor(lists: Lists, list: List<R>, access: Access, ids: readonly number[], strict = false) {
     this.#lists = lists;
     this.#list = list;
     this.#access = access;
+    this.#strict = strict;
     this.#missing = new Set(ids);
   }
 
@@ -159,7 +179,8 @@ class Search<R extends Row> {
       if (!this.#lists.inFlight(this.#list, number, this.#access)) continue;
       this.#joined.add(number);
       try {
-        this.#take(number, await this.#lists.page(this.#list, number, this.#access));
+        const strict = this.#strict;
+        this.#take(number, await this.#lists.page(this.#list, number, this.#access, { strict }));
       } catch {
         // The other reader reports this failure. This search continues with other pages and single reads.
       }
@@ -171,11 +192,9 @@ class Search<R extends Row> {
   /** Reads a page, and settles all missing rows if that fails. */
   async #readPage(number: number): Promise<void> {
     const list = this.#list;
+    const how = { uncertain: list.paged, strict: this.#strict };
     try {
-      this.#take(
-        number,
-        await this.#lists.page(list, number, this.#access, { uncertain: list.paged }),
-      );
+      this.#take(number, await this.#lists.page(list, number, this.#access, how));
     } catch (error) {
       this.#settle(() => error as Error);
     }
@@ -198,9 +217,10 @@ class Search<R extends Row> {
   /** Reads a single row; there is none if the API has no single read. */
   async #readSingle(id: number): Promise<void> {
     const read = this.#list.single?.(id);
+    const how = this.#strict ? { strict: true } : {};
     let row: R | null | Error = null;
     try {
-      if (read) row = await this.#lists.reader.read(read, this.#access);
+      if (read) row = await this.#lists.reader.read({ ...read, ...how }, this.#access);
     } catch (error) {
       row = error as Error;
     }
@@ -214,7 +234,7 @@ class Search<R extends Row> {
   async #takeFallbacks(): Promise<void> {
     const lost = new Set<number>();
     for (const [id, row] of this.#found) if (isOutage(row)) lost.add(id);
-    if (lost.size === 0) return;
+    if (lost.size === 0 || this.#strict) return;
     for (const number of this.#asked) {
       const rows = this.#lists.hit(this.#list, number, this.#access)?.entry.value?.rows ?? [];
       if (!rows.some(({ id }) => lost.has(id))) continue;

@@ -4,7 +4,8 @@ import { contentsOf } from './page-contents.ts';
 /** Additional properties of the read of a page. */
 export type PageReadOptions = Partial<
   Pick<PageTraits<unknown>, 'uncertain' | 'further' | 'reload'>
->;
+> &
+  Pick<Read<unknown>, 'strict'>;
 
 /**
  * The read of one page of a list; its value is `null` if its parent is absent. It is a class, because there is one
@@ -24,6 +25,7 @@ export class PageRead<R extends Row> implements Read<Page<R> | null>, PageTraits
   readonly further: PageTraits<unknown>['further'];
   readonly uncertain: boolean;
   readonly reload: boolean;
+  readonly strict: boolean;
   readonly #list: List<R>;
   readonly #number: number;
   readonly elsewhereTags: readonly string[];
@@ -34,7 +36,7 @@ export class PageRead<R extends Row> implements Read<Page<R> | null>, PageTraits
     list: List<R>,
     page: { readonly number: number; readonly size: number },
     consistency: PageConsistency,
-    { uncertain = false, further, reload = false }: PageReadOptions = {},
+    { uncertain = false, further, reload = false, strict = false }: PageReadOptions = {},
   ) {
     this.path = list.path;
     this.query = list.paged
@@ -49,6 +51,7 @@ export class PageRead<R extends Row> implements Read<Page<R> | null>, PageTraits
     this.further = further;
     this.uncertain = uncertain;
     this.reload = reload;
+    this.strict = strict;
     this.#list = list;
     this.#number = page.number;
     this.#consistency = consistency;

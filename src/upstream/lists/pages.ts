@@ -4,6 +4,7 @@ import type { Hit } from '../cache/cache.ts';
 import type { Access, Looking } from '../operation.ts';
 import type { Reader } from '../reader.ts';
 import type { List, Page, Row, Write } from '../request.ts';
+import { ListEvidence } from './evidence/list-evidence.ts';
 import {
   type ListPage,
   lastPageAfter,
@@ -39,6 +40,7 @@ export class Lists {
   /** Rows that are requested for a page. */
   readonly pageSize: number;
   readonly #outlines: Outlines;
+  readonly #evidence = new ListEvidence(this);
 
   /** `pageSize` is the requested number of rows per page; if the upstream returns fewer, that page size is used. */
   constructor(reader: Reader, pageSize: number, outlines = new Outlines()) {
@@ -162,7 +164,8 @@ export class Lists {
     { consistency, reads }: Outline,
     more: PageReadOptions = {},
   ): PageRead<R> {
-    const isPlain = !more.uncertain && !more.reload && more.further === undefined;
+    const { further, reload, strict, uncertain } = more;
+    const isPlain = !uncertain && !reload && !strict && further === undefined;
     const known = isPlain ? reads.get(number) : undefined;
     if (known) return known as PageRead<R>;
     const read = new PageRead(list, { number, size: this.pageSize }, consistency, more);
@@ -204,7 +207,7 @@ export class Lists {
       return tags;
     };
     const mayTouch = [...write.touches(null), ...rowsLeft];
-    return this.reader.write({ ...write, touches, mayTouch }, access);
+    return this.reader.write({ ...write, touches, mayTouch }, access, this.#evidence);
   }
 
   /**

@@ -60,8 +60,10 @@ export class Fetcher {
       }
       before = hit;
     }
+    const strict = of.read.strict ?? false;
     // After a write with an unknown outcome, the full wait applies: the response shows the outcome.
-    let fallback = before && !refresher.isUnsettled(of.key, before) ? before : undefined;
+    const mayFallBack = !strict && before && !refresher.isUnsettled(of.key, before);
+    let fallback = mayFallBack ? before : undefined;
     for (;;) {
       try {
         return await this.#share(of, caller, fallback);
@@ -73,7 +75,7 @@ export class Fetcher {
           fallback = undefined;
           continue;
         }
-        if (!hit || !servesAfter(error)) throw error;
+        if (!hit || strict || !servesAfter(error)) throw error;
         caller.receipt.ingredients.add(cached.ingredient(of, hit, true));
         return hit.entry.value;
       }

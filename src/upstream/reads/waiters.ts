@@ -3,7 +3,14 @@ import type { EventStream } from '../../observe/event-stream.ts';
 import type { Asker } from '../../observe/events.ts';
 import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Clock } from '../../scheduling/clock.ts';
-import type { Budget, Sharing, SlotRequest, Turn } from '../budget/budget.ts';
+import {
+  type Budget,
+  type Sharing,
+  type Slot,
+  type SlotRequest,
+  TakenOver,
+  type Turn,
+} from '../budget/budget.ts';
 import type { Lane } from '../budget/law/document.ts';
 import { FallbackWillDo } from '../fallback.ts';
 import type { Caller } from '../operation.ts';
@@ -110,13 +117,20 @@ export class Waiters<T> implements SlotRequest {
       this.#hasTurn();
       return turn;
     }
+    // Only a caller that still waits has to be told.
+    if (turn.kind === 'lost') this.end({ error: new TakenOver() });
     if (turn.kind !== 'slot') return null;
     // A slot that is granted immediately is taken before this continues.
     if (this.#state === 'queued') this.#hasTurn();
-    if (this.#waiters.size > 0 || this.#leavesAnyway) return turn;
-    turn.release();
+    return this.leaveIfUnwanted(turn) ? null : turn;
+  }
+
+  /** Returns its slot, and is done, if no caller waits any more and it is not sent anyway; returns whether it did. */
+  leaveIfUnwanted(slot: Slot): boolean {
+    if (this.#waiters.size > 0 || this.#leavesAnyway) return false;
+    slot.release();
     this.#finish();
-    return null;
+    return true;
   }
 
   #enqueue(): AtOnce<Turn> {

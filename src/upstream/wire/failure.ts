@@ -1,5 +1,6 @@
 import {
   GatewayError,
+  OutcomeUnknown,
   UpstreamFailure,
   type UpstreamName,
   UpstreamRejected,
@@ -49,6 +50,19 @@ export function readErrorOf(upstream: UpstreamName, code: string): GatewayError 
 }
 
 /**
+ * What the failure of a write says of its outcome: the upstream has rejected it, nothing can have happened for another
+ * reason, or neither is known.
+ */
+export function outcomeOf(failure: Failure): 'rejected' | 'nothing' | 'unknown' {
+  if (failure instanceof WireError) {
+    // A body that ended early was aborted and not ended, so the upstream has no whole request.
+    return failure.kind === 'unsent' || failure.byCaller ? 'nothing' : 'unknown';
+  }
+  if ('detail' in failure) return 'unknown';
+  return 'reason' in failure ? 'rejected' : 'nothing';
+}
+
+/**
  * The error for a failed write: `OUTCOME_UNKNOWN` unless it is certain that nothing happened. `check` names the
  * field to query, e.g. `Query.campaigns`; `null` if a second attempt does no harm.
  */
@@ -57,16 +71,10 @@ export function writeError(
   cause: Failure,
   check: string | null,
 ): GatewayError {
-  const reason = cause instanceof WireError ? cause : 'detail' in cause ? cause.detail : undefined;
-  if (reason === undefined || (cause instanceof WireError && cause.kind === 'unsent')) {
-    return readError(upstream, cause);
-  }
+  if (outcomeOf(cause) !== 'unknown') return readError(upstream, cause);
+  const reason = 'detail' in cause ? cause.detail : cause;
   const advice = check === null ? 'It is safe to retry.' : `Check ${check} before you retry.`;
-  return new GatewayError(
-    'OUTCOME_UNKNOWN',
-    `${upstreamTitle[upstream]} did not confirm this change. The change may have been made. ${advice}`,
-    { details: { upstream, ...(check === null ? {} : { check }) }, cause: reason },
-  );
+  return new OutcomeUnknown(upstream, advice, { check, cause: reason });
 }
 
 /** The error of a request that was not sent, because the circuit breaker is open. */

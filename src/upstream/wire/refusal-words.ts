@@ -91,3 +91,25 @@ const code = anyOf(
 export function saysInvalidCode(reason: string): boolean {
   return invalid.test(reason) && code.test(reason) && !/\bapi\b/i.test(reason);
 }
+
+const already = anyOf(
+  String.raw`\balready (?:been )?(?:in|on|part|added|assigned|attached|linked|included|contains?|has (?:this|that|the)|exists?|there|present|belongs)\b`,
+  // Spanish, Portuguese, French, Italian, Romanian.
+  String.raw`\bya (?:está|existe|se |ha sido|fue|pertenece)|\bjá (?:está|existe|foi|pertence)|\bd[ée]j[àa](?!\p{L})|\bgià (?:\p{L}+ )?(?:present|esist|aggiunt|assegnat|inserit)`,
+  // German, Dutch, Swedish, Danish, Norwegian, Finnish.
+  String.raw`\b(?:bereits|schon) .{0,30}(?:zugewiesen|zugeordnet|hinzugefügt|vorhanden|enthalten|in de)|\b(?:al|reeds) (?:toegevoegd|toegewezen|in|aanwezig)\b|\bredan\b|\ballerede\b|\bon jo\b`,
+  // Polish, Czech, Hungarian, Russian, Ukrainian, Greek, Turkish.
+  String.raw`(?<!\p{L})(?:już|již|už)(?!\p{L})|\bmár (?:hozzá|szerepel|létez|benne)|уже|вже|ήδη|\bzaten\b`,
+  // Chinese, Japanese, Korean, Vietnamese, Indonesian.
+  String.raw`已经?(?:在|存在|添加|分配|加入)|已經|(?:すでに|既に)|이미|đã (?:có|tồn tại|được|nằm)|\bsudah\b`,
+);
+/** A limit that is reached, or another place. */
+const elsewhere = anyOf(
+  String.raw`\blimit|límite|\bmaxim|\bmáxim|\bquota|\breached\b|\bfull\b|\berreicht|\batteint|\balcan[zç]|\braggiunt|лимит|ліміт|предел|上限|限制|제한|giới hạn|\bbatas\b`,
+  String.raw`\b(?:an)?other\b|\bdifferent\b|\bander|\botr[oa]|\boutr[oa]|\bautre|\baltr[oaă]|\bannan|\banden|\bannet|\btoise|\binn(?:y|ej)|\bjin[éý]|\bmásik|друг|інш|άλλ|\bbaşka|其他|另|別の|다른|\bkhác|\blain\b`,
+);
+
+/** Whether a refusal to add an item to something says that the item is in it. Words that are not recognised do not. */
+export function saysAlreadyThere(reason: string): boolean {
+  return already.test(reason) && !elsewhere.test(reason);
+}

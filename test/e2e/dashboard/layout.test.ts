@@ -160,7 +160,7 @@ describeWith([chromium, dashboardPackages], 'the failures of the demo', () => {
     await page.getByLabel('Name', { exact: true }).fill('Lost and found');
     await page.getByRole('button', { name: 'Create campaign' }).click();
     const form = page.getByRole('form', { name: 'New campaign' });
-    await form.getByRole('alert').waitFor();
+    await form.getByText(/^Checking whether the campaign was created/).waitFor();
     await button(/^Connection lost after/).click();
     await pressed(/^Connection lost after/).waitFor({ state: 'detached' });
     const { links } = world.sandbox;

@@ -66,7 +66,8 @@ export class FailureStage {
     const world = await startWorld({
       ...overrides,
       on: this.sandbox,
-      env,
+      // No caller waits until the effect of a lost write is looked for.
+      env: { WRITE_SETTLE_MS: '20000', ...env },
       ...(only ? { only } : {}),
     });
     this.#worlds.push(world);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Fault } from '../../../src/sandbox/sandbox.ts';
 import { type Row, startWorld, type World } from '../../support/gateway.ts';
 import { rounds } from '../../support/rounds.ts';
+import { NO_LOOK } from './story.ts';
 
 const RUNS = rounds(250);
 /** Side by side, but not so many that the upstream is given up when all of them lose their answer. */
@@ -20,7 +21,7 @@ const losses: readonly Fault[] = [
 let world: World;
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startWorld({ env: NO_LOOK });
 });
 afterAll(() => world.close());
 

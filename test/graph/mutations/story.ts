@@ -59,7 +59,7 @@ export class Stage {
 
   /** A further gateway on the same sandbox, with a memory of its own. */
   async open(options: WorldOptions = {}): Promise<World> {
-    const env = { LINKS_RATE_LIMIT: String(LIMIT), ...options.env };
+    const env = { LINKS_RATE_LIMIT: String(LIMIT), ...NO_LOOK, ...options.env };
     const world = await startWorld({ on: this.sandbox, ...options, env });
     this.#others.push(world);
     return world;
@@ -140,6 +140,9 @@ const ambiguities: readonly (readonly [string, Fault])[] = [
   ['an empty body with status 200', { kind: 'empty', applied: true }],
   ['an empty body with status 503', { kind: 'empty', status: 503, applied: true }],
 ];
+
+/** No caller waits until the effect of a lost write is looked for. */
+export const NO_LOOK = { WRITE_SETTLE_MS: '20000' };
 
 /** The tests that every write has in common: it is done once, or its outcome is reported as unknown. */
 export function behavesWhenDisturbed(stage: Stage, story: Story): void {

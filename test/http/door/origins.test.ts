@@ -50,7 +50,14 @@ describe('the answer to', () => {
     expect(answer.headers.get('access-control-allow-origin')).toBe(origin);
     expect(answer.headers.get('vary')).toMatch(/\bOrigin\b/);
     const exposed = answer.headers.get('access-control-expose-headers')?.split(', ');
-    expect(exposed).toEqual(['X-Request-Id', 'Age', 'ETag', 'Retry-After', 'Preference-Applied']);
+    expect(exposed).toEqual([
+      'X-Request-Id',
+      'Age',
+      'ETag',
+      'Retry-After',
+      'Preference-Applied',
+      'Idempotency-Replayed',
+    ]);
     expect(answer.headers.get('x-request-id')).toMatch(/./);
     expect(answer.headers.get('access-control-allow-credentials')).toBeNull();
   });

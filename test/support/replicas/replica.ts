@@ -10,6 +10,7 @@ export interface ReplicaAnswer {
     readonly extensions?: { readonly code?: string; readonly retryAfterMs?: number };
   }[];
   readonly extensions?: {
+    readonly idempotency?: readonly { readonly outcome: string }[];
     readonly upstream?: {
       readonly calls: number;
       readonly stale: number;

@@ -56,7 +56,7 @@ interface Reply {
 
 /**
  * As much of the link-management API as is needed to hold several gateways against it: users without end,
- * each of them a resource of its own, three short lists whose rows can be renamed, and uploads. It knows
+ * each of them a resource of its own, three short lists whose rows can be renamed, creations whose rows no list shows, and uploads. It knows
  * when each request came, whose write every read shows, and can stop between an effect and its answer.
  */
 export class VersionedUpstream implements AsyncDisposable {
@@ -186,7 +186,7 @@ export class VersionedUpstream implements AsyncDisposable {
       this.rows.rename(noun, Number(name), input.name);
       return { error: 0, id: Number(name) };
     }
-    if (method === 'POST' && what === 'files') {
+    if (method === 'POST' && (what === 'files' || name === 'add')) {
       return { error: 0, id: this.requests.length };
     }
     this.unknown.push(`${method} ${request.path}`);

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { noLists } from '../../support/no-lists.ts';
 import { credential, read, startWatchWorld, TTL, write } from './watch-world.ts';
 
 type WatchWorld = ReturnType<typeof startWatchWorld>;
@@ -20,7 +21,7 @@ async function watching(
   const watch = world.watch('thing', (change) => {
     changes.push(`${change}, ${watch.look() ? 'there' : 'gone'}`);
   });
-  const send = (...tags: string[]) => world.reader.write(write(...tags), world.access());
+  const send = (...tags: string[]) => world.reader.write(write(...tags), world.access(), noLists);
   return { ...world, changes, watch, send };
 }
 

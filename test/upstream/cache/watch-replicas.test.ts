@@ -10,6 +10,7 @@ import { Client } from '../../../src/upstream/client.ts';
 import { Reader } from '../../../src/upstream/reader.ts';
 import { Receipt } from '../../../src/upstream/receipt.ts';
 import { describeWith, redisServer } from '../../support/needs.ts';
+import { noLists } from '../../support/no-lists.ts';
 import { RedisServer } from '../../support/redis-server.ts';
 import { rememberForAnHour } from '../../support/replica-worlds.ts';
 import { ScriptedUpstream, scriptedApi } from '../../support/scripted-upstream.ts';
@@ -75,7 +76,7 @@ function startReplica(redis: RedisServer, upstream: ScriptedUpstream) {
   return {
     replicas,
     ask: async (name: string) => reader.read(read(name), { ...access(), mode: watched }),
-    send: async (...tags: string[]) => reader.write(write(...tags), access()),
+    send: async (...tags: string[]) => reader.write(write(...tags), access(), noLists),
     watch: (name: string, changed: (change: string) => void) =>
       client.cached.watch(client.cached.keyed(read(name), credential), changed, () => ['someone']),
   };

@@ -53,6 +53,7 @@ export const write = (...touches: string[]): Write<unknown> => ({
   decode: (body) => body,
   touches: () => touches,
   check: null,
+  evidence: null,
 });
 
 /** A client over an upstream without sockets, in virtual time; ended by `close`. */

@@ -1,20 +1,9 @@
 import { Client, fetchExchange, mapExchange } from '@urql/core';
-import { type Cache, cacheExchange, type Data } from '@urql/exchange-graphcache';
+import { type Cache, cacheExchange } from '@urql/exchange-graphcache';
 import { possibleTypes } from 'links-market-client';
 import { Campaigns } from './documents.ts';
 import { liveExchange } from './live-exchange.ts';
-import { headersOf, type Settings } from './settings.ts';
-
-/** How long a read of the page may wait for its turn before the panel counts down instead, in seconds. */
-const WAIT_SECONDS = 2;
-
-/** Ids of rows that only this page knows yet begin with it. */
-const DRAFT = 'draft:';
-
-/** Whether a row is shown before the gateway has answered. */
-export function isDraft({ id }: { id: string }): boolean {
-  return id.startsWith(DRAFT);
-}
+import { headersOf, type Settings, WAIT_SECONDS } from './settings.ts';
 
 type Campaign = NonNullable<
   ReturnType<NonNullable<typeof Campaigns.__apiType>>['campaigns']
@@ -24,6 +13,8 @@ function insertCampaign(cache: Cache, made: Campaign): void {
   cache.updateQuery({ query: Campaigns }, (data) => {
     if (!data?.campaigns) return data;
     const { nodes, totalCount } = data.campaigns;
+    // Listed already, if an earlier request has made it.
+    if (nodes.some(({ id }) => id === made.id)) return data;
     const more = totalCount === null ? null : totalCount + 1;
     return { ...data, campaigns: { ...data.campaigns, totalCount: more, nodes: [made, ...nodes] } };
   });
@@ -33,7 +24,6 @@ function insertCampaign(cache: Cache, made: Campaign): void {
 const part = (): null => null;
 
 function graphCache() {
-  let drafts = 0;
   return cacheExchange({
     // With these it knows which fragments are meant; without, it guesses by their fields.
     possibleTypes,
@@ -52,18 +42,8 @@ function graphCache() {
       RateLimit: part,
       Rejected: part,
     },
-    optimistic: {
-      createCampaign({ input }): Data {
-        const { name = null, public: shown = null } = input as Partial<Campaign>;
-        drafts += 1;
-        const id = `${DRAFT}${drafts}`;
-        return { __typename: 'Campaign', id, name, public: shown, rotatorUrl: null };
-      },
-    },
     updates: {
       Mutation: {
-        // Runs for the draft and again for the answer, before which the draft is taken back: what is
-        // refused needs nothing done.
         createCampaign({ createCampaign }, _args, cache) {
           const made = createCampaign as (Campaign & { __typename: string }) | undefined;
           if (made?.__typename === 'Campaign') insertCampaign(cache, made);

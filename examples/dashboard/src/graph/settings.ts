@@ -1,3 +1,6 @@
+/** How long a read or a write of the page may wait for its turn before the panel counts down instead, in seconds. */
+export const WAIT_SECONDS = 2;
+
 /** Addresses of the two APIs of a sandbox. */
 export interface Sandbox {
   readonly links: string;

@@ -1,10 +1,15 @@
-import { type FormEvent, useRef, useState } from 'react';
-import { useMutation } from 'urql';
-import { CreateCampaign } from '../graph/documents.ts';
-import { errorsOf } from '../graph/errors.ts';
+import type { VariablesOf } from 'gql.tada';
+import type { PendingWrite } from 'links-market-client';
+import { type FormEvent, useEffect, useRef, useState } from 'react';
+import type { CreateCampaign } from '../graph/documents.ts';
+import type { CodedError } from '../graph/errors.ts';
 import type { DatedReceipt, Receipt } from '../graph/use-patient-query.ts';
+import { usePending, type Writes } from '../graph/writes.ts';
 import { Field, textOf } from '../parts/field.tsx';
 import { ReceiptLine } from '../parts/panel.tsx';
+import { PendingLine } from '../parts/pending-line.tsx';
+
+type Variables = VariablesOf<typeof CreateCampaign>;
 
 /** What the gateway said to the form. */
 interface Answer {
@@ -39,29 +44,28 @@ function sortRejection(message: string): Answer {
   return field ? { ...nothing, faults: { [field]: message } } : { ...nothing, refusal: message };
 }
 
-/** Makes a campaign. What is wrong stands where it is to be mended. 1 upstream call; none for wrong input. */
-export function CampaignForm() {
+/**
+ * Makes a campaign, once: a second press, a lost answer and a reload do not make another. What is wrong stands where
+ * it is to be mended. 1 upstream call; none for wrong input.
+ */
+export function CampaignForm({ writes }: { writes: Writes }) {
   const form = useRef<HTMLFormElement>(null);
-  const [{ fetching }, create] = useMutation(CreateCampaign);
+  const pending = usePending(writes, 'CreateCampaign');
   const [answer, setAnswer] = useState(nothing);
   const [receipt, setReceipt] = useState<DatedReceipt | null>(null);
+  const busy = pending.some(({ state }) => state !== 'stopped' && state !== 'expired');
 
-  async function send(event: FormEvent): Promise<void> {
-    event.preventDefault();
-    if (!form.current || fetching) return;
-    const name = textOf(form.current, 'name');
-    const slug = textOf(form.current, 'slug');
-    const shown = textOf(form.current, 'public') !== '';
+  async function send(variables: Variables): Promise<void> {
     setAnswer(nothing);
-    const { data, error, extensions } = await create({
-      input: { name, public: shown, ...(slug && { slug }) },
-    });
+    const { data, errors, extensions } = await writes.createCampaign(variables);
     const told = extensions?.['upstream'] as Receipt | undefined;
     const result = data?.createCampaign;
     setReceipt(told && result ? { receipt: told, receivedAt: Date.now() } : null);
     if (result?.__typename === 'Campaign') {
-      form.current?.reset();
-      setAnswer({ ...nothing, made: `Campaign “${result.name}” created.` });
+      // What was written meanwhile stays.
+      if (form.current && textOf(form.current, 'name') === variables.input.name)
+        form.current.reset();
+      setAnswer({ ...nothing, made: `Campaign “${result.name}” created. Its id is ${result.id}.` });
     } else if (result?.__typename === 'InvalidInput') {
       const sorted = sortIssues(result.issues);
       setAnswer(sorted);
@@ -70,13 +74,47 @@ export function CampaignForm() {
     } else if (result?.__typename === 'Rejected') {
       setAnswer(sortRejection(result.message));
     } else {
-      const [{ message } = { message: 'The campaign was not created.' }] = errorsOf(error);
+      const [{ message } = { message: 'The campaign was not created.' }] = (errors ??
+        []) as readonly CodedError[];
       setAnswer({ ...nothing, refusal: message });
     }
   }
 
+  /** Sends it, unless somebody discards it or it expires: then its line says so. */
+  function start(variables: Variables): void {
+    send(variables).catch(() => {});
+  }
+
+  function submit(event: FormEvent): void {
+    event.preventDefault();
+    if (!form.current || busy) return;
+    const name = textOf(form.current, 'name');
+    const slug = textOf(form.current, 'slug');
+    const shown = textOf(form.current, 'public') !== '';
+    start({ input: { name, public: shown, ...(slug && { slug }) } });
+  }
+
+  function discard({ isUnsure, key, state }: PendingWrite): void {
+    writes.forget(key);
+    if (isUnsure && state !== 'expired')
+      setAnswer({ ...nothing, refusal: 'The campaign may have been created.' });
+  }
+
+  // Goes on with what the page before has left, and shows it, so that it can be mended.
+  useEffect(() => {
+    for (const { state, variables } of writes.of('CreateCampaign')) {
+      if (state !== 'stopped') continue;
+      const { input } = variables as Variables;
+      for (const field of form.current?.querySelectorAll('input') ?? []) {
+        if (field.type === 'checkbox') field.checked = input.public === true;
+        else field.value = input[field.name as 'name' | 'slug'] ?? '';
+      }
+      start(variables as Variables);
+    }
+  }, [writes]);
+
   return (
-    <form ref={form} noValidate onSubmit={(event) => void send(event)} aria-label="New campaign">
+    <form ref={form} noValidate onSubmit={submit} aria-label="New campaign">
       <Field label="Name" name="name" autoComplete="off" fault={answer.faults['name']} />
       <Field
         label="Slug"
@@ -95,8 +133,16 @@ export function CampaignForm() {
           {answer.refusal}
         </p>
       )}
-      <button type="submit" disabled={fetching}>
-        {fetching ? 'Saving…' : 'Create campaign'}
+      {pending.map((write) => (
+        <PendingLine
+          key={write.key}
+          write={write}
+          done="the campaign was created"
+          discard={() => discard(write)}
+        />
+      ))}
+      <button type="submit" disabled={busy}>
+        {busy ? 'Saving…' : 'Create campaign'}
       </button>
       <p className="done" role="status">
         {answer.made}

@@ -1,54 +1,43 @@
-import { retryAfterMs } from 'links-market-client';
-import { type DragEvent, useEffect, useRef, useState } from 'react';
-import { type CodedError, isExhausted } from '../graph/errors.ts';
-import type { Settings } from '../graph/settings.ts';
-import { type UploadedFile, uploadFile } from '../graph/upload-file.ts';
-import type { Retry } from '../graph/use-patient-query.ts';
-import { Countdown } from '../parts/countdown.tsx';
+import type { PendingWrite } from 'links-market-client';
+import { type DragEvent, useRef, useState } from 'react';
+import type { CodedError } from '../graph/errors.ts';
+import type { UploadedFile } from '../graph/upload-file.ts';
+import { type FileFacts, usePending, type Writes } from '../graph/writes.ts';
 import { bytes } from '../parts/format.ts';
 import { Failure, Panel } from '../parts/panel.tsx';
+import { PendingLine } from '../parts/pending-line.tsx';
 
 type State =
   | { readonly is: 'idle' }
   | { readonly is: 'sending'; readonly file: File; readonly sent: number }
   | { readonly is: 'done'; readonly file: File; readonly made: UploadedFile }
-  | { readonly is: 'failed'; readonly file: File; readonly errors: readonly CodedError[] }
-  | { readonly is: 'waiting'; readonly file: File; readonly retry: Retry };
+  | { readonly is: 'failed'; readonly file: File; readonly errors: readonly CodedError[] };
 
-/** Sends a file with its progress, and once more by itself when the budget has nothing left. 1 upstream call. */
-export function UploadPanel({ settings }: { settings: Settings }) {
+/**
+ * Sends a file with its progress, once: it is sent again by itself where that is needed, and after a reload when the
+ * same file is chosen. 1 upstream call.
+ */
+export function UploadPanel({ writes }: { writes: Writes }) {
   const [state, setState] = useState<State>({ is: 'idle' });
   const [over, setOver] = useState(false);
-  const stop = useRef(() => {});
   const picker = useRef<HTMLInputElement>(null);
+  const pending = usePending(writes, 'UploadFile');
+  const current = pending.find((write) => write.state !== 'stopped' && write.state !== 'expired');
 
-  function send(file: File | null | undefined): void {
-    if (!file) return;
-    stop.current();
-    setState({ is: 'sending', file, sent: 0 });
-    stop.current = uploadFile(
-      settings,
-      file,
-      (sent) => setState({ is: 'sending', file, sent }),
-      ({ file: made, errors = [] }) => {
-        stop.current = () => {};
-        const ms = retryAfterMs(errors);
-        if (made) setState({ is: 'done', file, made });
-        else if (errors.length === 0) setState({ is: 'idle' });
-        else if (ms === null) setState({ is: 'failed', file, errors });
-        else {
-          const retry = { at: Date.now() + ms, exhausted: isExhausted(errors) };
-          setState({ is: 'waiting', file, retry });
-        }
-      },
-    );
+  async function upload(file: File): Promise<void> {
+    const report = (sent: number): void => setState({ is: 'sending', file, sent });
+    report(0);
+    const { data, errors = [] } = await writes.upload(file, report);
+    if (data) setState({ is: 'done', file, made: data });
+    else setState({ is: 'failed', file, errors: errors as readonly CodedError[] });
   }
 
-  useEffect(() => {
-    if (state.is !== 'waiting') return undefined;
-    const timer = setTimeout(() => send(state.file), state.retry.at - Date.now());
-    return () => clearTimeout(timer);
-  }, [state]);
+  function send(file: File | null | undefined): void {
+    // Rejects if somebody has discarded it, or it has expired: its line says so.
+    if (file && !current) upload(file).catch(() => setState({ is: 'idle' }));
+  }
+
+  const discard = ({ key }: PendingWrite): void => writes.forget(key);
 
   function drop(event: DragEvent): void {
     event.preventDefault();
@@ -56,8 +45,7 @@ export function UploadPanel({ settings }: { settings: Settings }) {
     send(event.dataTransfer.files[0]);
   }
 
-  const busy = state.is === 'sending';
-  const share = busy && state.file.size > 0 ? state.sent / state.file.size : 0;
+  const busy = current !== undefined;
   return (
     <Panel title="Upload a file" name="upload">
       <div
@@ -85,20 +73,29 @@ export function UploadPanel({ settings }: { settings: Settings }) {
         </button>
         <p className="muted">or drop a file here. Files can have any size.</p>
       </div>
-      {busy && (
+      {current?.state === 'sending' && !current.isUnsure && state.is === 'sending' && (
         <div className="progress">
           <label htmlFor="sent">
             {state.file.name}, {bytes(state.sent)} of {bytes(state.file.size)}
           </label>
-          <progress id="sent" max={1} value={share} />
-          <button type="button" className="quiet" onClick={() => stop.current()}>
+          <progress id="sent" max={1} value={state.file.size ? state.sent / state.file.size : 0} />
+          <button type="button" className="quiet" onClick={() => discard(current)}>
             Cancel
           </button>
         </div>
       )}
-      {state.is === 'waiting' && (
-        <Countdown retry={state.retry} then="The upload starts automatically." />
-      )}
+      {pending.map((write) => {
+        const { name } = write.variables as FileFacts;
+        return (
+          <PendingLine
+            key={write.key}
+            write={write}
+            done={`${name} was uploaded`}
+            next={`The upload of ${name} was interrupted. Choose the same file to go on with it.`}
+            discard={() => discard(write)}
+          />
+        );
+      })}
       {state.is === 'failed' && <Failure errors={state.errors} again={() => send(state.file)} />}
       <div role="status">
         {state.is === 'done' && (

@@ -7,17 +7,23 @@ interface CountdownProps {
   readonly then?: string | undefined;
 }
 
+/** Counts down to a time by the clock of this page, in milliseconds. */
+export function Seconds({ until }: { until: number }) {
+  return (
+    <span className="count" role="timer" aria-label="Seconds left">
+      {Math.max(0, Math.ceil((until - useNow()) / 1000))} s
+    </span>
+  );
+}
+
 /** Says that something goes on by itself, and counts down to it. Screen readers hear it once. */
 export function Countdown({ retry, then = 'Retries automatically.' }: CountdownProps) {
-  const seconds = Math.max(0, Math.ceil((retry.at - useNow()) / 1000));
   return (
     <div className="notice notice-wait">
       <p role="status">
         {retry.exhausted ? 'Rate limit reached.' : 'The API is unavailable.'} {then}
       </p>
-      <span className="count" role="timer" aria-label="Seconds left">
-        {seconds} s
-      </span>
+      <Seconds until={retry.at} />
     </div>
   );
 }

@@ -1,15 +1,9 @@
 import type { UpstreamName } from '../../../errors.ts';
 import type { EventStream } from '../../../observe/event-stream.ts';
+import type { DocumentStep, Effects, Surroundings } from '../../../redis/document-step.ts';
 import { RedisRefused, RedisUnavailable } from '../../../redis/failures.ts';
 import type { Replica } from '../../../redis/replica.ts';
-import {
-  type Changed,
-  type DocumentStep,
-  type Effects,
-  SharedDocument,
-  type Surroundings,
-  type SwapMoment,
-} from '../../../redis/shared-document.ts';
+import { type Changed, SharedDocument, type SwapMoment } from '../../../redis/shared-document.ts';
 import { holdMs, type ProtocolTimes } from '../../../redis/times.ts';
 import { inBackground } from '../../../scheduling/at-once.ts';
 import { type Clock, momentOf } from '../../../scheduling/clock.ts';
@@ -22,6 +16,7 @@ import { purge } from '../law/slots.ts';
 import type { WaitingCounts } from '../law/turns.ts';
 import type { BudgetStore, Claimed, Queue } from '../store.ts';
 import {
+  type Barred,
   claimNothing,
   claimShared,
   foreignSlots,
@@ -170,10 +165,12 @@ export class RedisStore implements BudgetStore {
    */
   ask(wants: readonly SharedWant[], waits: WaitingCounts): Promise<Changed<SharedClaim>> {
     const { generations, isLeaving, replica, times, timeoutMs } = this.#options;
+    const barred: Barred = new Map();
     return this.document.change((b, around, effects) => {
       if (isLeaving()) return claimNothing(effects, wants);
       return claimShared(b, around, effects, {
         wants,
+        barred,
         waits,
         bids: [...this.bids.values()],
         self: replica.id,

@@ -154,6 +154,13 @@ export class SharedBudgets {
     for (const budget of this.#waiting.get(document) ?? []) budget.endedElsewhere(key, result);
   }
 
+  /** Another replica has unlocked a row: writes to it may get a slot. */
+  unlockedElsewhere(): void {
+    for (const budgets of this.#waiting.values()) {
+      for (const budget of budgets) budget.endedElsewhere(null, null);
+    }
+  }
+
   /** Redis became unreachable or reachable, or its data changed. */
   outageChanged(): void {
     for (const budgets of this.#waiting.values()) {

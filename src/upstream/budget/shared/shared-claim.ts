@@ -1,5 +1,7 @@
-import type { Effects, Surroundings, SwapMoment } from '../../../redis/shared-document.ts';
+import type { Effects, Surroundings } from '../../../redis/document-step.ts';
+import type { SwapMoment } from '../../../redis/shared-document.ts';
 import type { Stamp } from '../../request.ts';
+import type { SlotRecord } from '../budget.ts';
 import { claimSlots, type WantedSlot } from '../law/claim.ts';
 import type { AnsweredSlot, KeyBudget, Rules, TurnLane } from '../law/document.ts';
 import { onWire, used } from '../law/slots.ts';
@@ -38,10 +40,20 @@ export interface SharedWant extends WantedSlot {
   readonly key?: string;
   /** For a write: all tags that it can touch. */
   readonly touches?: readonly string[];
+  /** For a write: see `Sharing`. */
+  readonly row?: string;
+  readonly lock?: string;
+  readonly record?: SlotRecord;
 }
 
-/** The result for one request: a permit, the response of another replica, or nothing yet. */
-type SharedVerdict = 'go' | 'join' | 'landed' | '';
+/**
+ * The result for one request: a permit, the response of another replica, a record that another replica has taken over,
+ * or nothing yet.
+ */
+type SharedVerdict = 'go' | 'join' | 'landed' | 'lost' | '';
+
+/** Wants that got no slot in this claim, because another replica has their record, or has locked their row. */
+export type Barred = Map<string, 'lost' | 'excluded'>;
 
 /** The result of a claim. */
 export interface SharedClaim {
@@ -54,6 +66,8 @@ export interface SharedClaim {
 /** The input of a claim. */
 interface Claiming {
   readonly wants: readonly SharedWant[];
+  /** By the id of the want; filled when Redis has refused the claim because of them. */
+  readonly barred: Barred;
   /** All requests that wait on this replica. */
   readonly waits: WaitingCounts;
   /** The requests that wait on the others. */
@@ -84,19 +98,22 @@ const LONGEST_STOP_MS = 1000;
 const MOST_TOLD = 1000;
 /** A bound for caution, because messages that end it can be lost. */
 const CAUTION_MS = 100;
+/** How often to check whether another replica has unlocked a row. */
+const LOCKED_MS = 250;
 
 /** Claims permits for a replica. A read that another replica is sending, or has completed, takes none. */
 export function claimShared(
   b: KeyBudget,
   around: Surroundings,
   effects: Effects,
-  { bids, generations, holdMs, intentMs, rules, self, waits, wants }: Claiming,
+  { barred, bids, generations, holdMs, intentMs, rules, self, waits, wants }: Claiming,
 ): SharedClaim {
   const found = wants.map(({ sought }) => sought && seek(b, sought, around, generations));
-  const open = wants.filter((_, at) => !found[at]);
+  const isOpen = (want: SharedWant, at: number): boolean => !found[at] && !barred.has(want.id);
+  const open = wants.filter(isOpen);
   const left = without(
     waits,
-    wants.filter((_, at) => found[at]),
+    wants.filter((want, at) => !isOpen(want, at)),
   );
   const quarantineMs = holdMs - around.ageMs;
   const flights = open.map((want) => flying(want, around));
@@ -111,16 +128,35 @@ export function claimShared(
           wire: onWire(b, (owner) => owner === self || around.others.has(owner)),
         });
   const granted = new Set(open.filter((_, at) => claimed.granted[at]));
-  for (const { id, lengthy, touches = [] } of granted) {
+  for (const { id, lengthy, lock, record, row, touches = [] } of granted) {
     const ms = lengthy ? holdMs : intentMs;
-    if (touches.length > 0) effects.intents.set(id, { ms, tags: touches });
+    if (touches.length > 0 || row !== undefined) {
+      const writes = {
+        ...(row === undefined ? {} : { row }),
+        ...(lock === undefined ? {} : { lock }),
+      };
+      effects.intents.set(id, { ms, tags: touches, ...writes });
+    }
+    if (record) {
+      const { keepMs, name, sent, textAt, token } = record;
+      const text = textAt(around.shared);
+      effects.records.set(id, { name, token, sent, text, ms: Math.ceil(keepMs) });
+    }
   }
-  const most = claimed.why === 'caution' ? CAUTION_MS : LONGEST_STOP_MS;
+  effects.refused.push(({ excluded, lost }) => {
+    for (const id of excluded) barred.set(id, 'excluded');
+    for (const id of lost) barred.set(id, 'lost');
+  });
+  const isExcluded = wants.some(({ id }) => barred.get(id) === 'excluded');
+  const most = isExcluded ? LOCKED_MS : claimed.why === 'caution' ? CAUTION_MS : LONGEST_STOP_MS;
   const stopMs = Math.max(1, Math.ceil(Math.min(claimed.waitMs ?? LONGEST_STOP_MS, most)));
   effects.inCompany = true;
   const bid = without(left, [...granted]);
   effects.bid = countWaiting(bid) === 0 ? null : { text: bidText(bid), ms: stopMs + BID_MS };
-  const verdicts = wants.map((want, at) => found[at] ?? (granted.has(want) ? 'go' : ''));
+  const verdicts = wants.map((want, at) => {
+    if (barred.get(want.id) === 'lost') return 'lost';
+    return found[at] ?? (granted.has(want) ? 'go' : '');
+  });
   return { verdicts, stopMs };
 }
 
@@ -187,7 +223,7 @@ function without(waits: WaitingCounts, gone: readonly WantedSlot[]): WaitingCoun
 /** A request in the form of a claim. */
 export function wantOf({ caller, request, rushPast }: QueuedWant, id: string): SharedWant {
   const { lane, lengthy, sharing } = request;
-  const { key, newerThan, tags = [], ttlMs = 0 } = sharing ?? {};
+  const { key, lock, newerThan, record, row, tags = [], ttlMs = 0 } = sharing ?? {};
   const newer = newerThan?.() ?? 0;
   const isSought = key !== undefined && lane !== 'write' && newer !== Infinity;
   return {
@@ -197,6 +233,9 @@ export function wantOf({ caller, request, rushPast }: QueuedWant, id: string): S
     ...(key === undefined ? {} : { key }),
     ...(isSought ? { sought: { key, tags, ttlMs, newer } } : {}),
     ...(lane === 'write' ? { touches: tags } : {}),
+    ...(row === undefined ? {} : { row }),
+    ...(lock === undefined ? {} : { lock }),
+    ...(record && { record }),
     ...(lengthy ? { lengthy } : {}),
     ...(rushPast === undefined ? {} : { rushPast }),
   };

@@ -172,6 +172,76 @@ describeWith(redisServer, 'a read', () => {
   });
 });
 
+describeWith(redisServer, 'a write', () => {
+  const write = { lane: 'write', touches: ['t'] } as const;
+  const recordOf = (name: string, token: string) => {
+    return { name, token, sent: 1, textAt: String, keepMs: 60_000 };
+  };
+
+  it('with a key gets its slot together with its record, or is lost where another has that', async () => {
+    const { parties, server } = await stageOf(['a', 'b'], { limit: 5 });
+    const [a, b] = parties;
+    await a.actor.claim('key', 'a.1');
+    await b.actor.claim('other', 'b.1');
+    const wants = [
+      { ...write, id: 'lost', record: recordOf('other', 'a.2') },
+      { ...write, id: 'keyed', record: recordOf('key', 'a.1') },
+      { ...write, id: 'plain' },
+    ];
+    expect((await a.claim(wants)).verdicts).toEqual(['lost', 'go', 'go']);
+    const { now } = a.actor;
+    const stored = String(await server.command('HGET', STATE, 'k:key'));
+    // The text is that of the time at which the slot was granted.
+    expect(stored).toMatch(/^a\.1 1 0 \d+ \d+$/);
+    expect(Math.abs(Number(stored.split(' ').at(-1)) - now)).toBeLessThan(60_000);
+    expect(await server.command('HGET', STATE, 'k:other')).toContain('b.1 0 ');
+    // The lost one leaves nothing behind.
+    expect((await b.claim(reads(3, {}, 'b'))).verdicts).toEqual(['go', 'go', '']);
+  });
+
+  it('with a key that gets no slot writes nothing', async () => {
+    const { parties, server } = await stageOf(['a'], { limit: 2 });
+    const [a] = parties;
+    await a.actor.claim('key', 'a.1');
+    await a.claim([{ id: 'read' }]);
+    const want = { ...write, id: 'keyed', record: recordOf('key', 'a.1') };
+    expect((await a.claim([want])).verdicts).toEqual(['']);
+    expect(await server.command('HGET', STATE, 'k:key')).toContain('a.1 0 ');
+  });
+
+  it('waits while another replica has locked its row, and holds up no one else', async () => {
+    const { parties, intents } = await stageOf(['a', 'b']);
+    const [a, b] = parties;
+    await b.actor.lock('row', 'b.1');
+    const wants = [
+      { ...write, id: 'excluded', row: 'row' },
+      { ...write, id: 'another', row: 'other row' },
+      { id: 'read' },
+    ];
+    const { stopMs, verdicts } = await a.claim(wants);
+    expect(verdicts).toEqual(['', 'go', 'go']);
+    expect(stopMs).toBeLessThanOrEqual(250);
+    expect(Object.keys((await intents()) ?? {})).toEqual(
+      expect.arrayContaining(['x:row', 'another']),
+    );
+    await b.actor.unlock('row', 'b.1');
+    expect((await a.claim([{ ...write, id: 'again', row: 'row' }])).verdicts).toEqual(['go']);
+    // The one that locks it waits for that.
+    expect(await b.actor.lock('row', 'b.2')).toBe('waits');
+    await a.store.giveBack('again');
+    expect(await b.actor.lock('row', 'b.2')).toBe('locked');
+  });
+
+  it('under a lock is lost where the lock is', async () => {
+    const { parties } = await stageOf(['a']);
+    const [a] = parties;
+    await a.actor.lock('row', 'a.1');
+    const under = (id: string, lock: string) => ({ ...write, id, row: 'row', lock });
+    expect((await a.claim([under('w', 'a.1')])).verdicts).toEqual(['go']);
+    expect((await a.claim([under('v', 'a.0')])).verdicts).toEqual(['lost']);
+  });
+});
+
 describeWith(redisServer, 'time', () => {
   it('for which a permit counts is the hold, and after its request a window and its margin', async () => {
     const { parties, stage } = await stageOf(['a']);

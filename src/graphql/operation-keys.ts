@@ -1,0 +1,129 @@
+import { collectFields } from '@graphql-tools/utils';
+import {
+  type ASTVisitor,
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  GraphQLError,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  getDirectiveValues,
+  getVariableValues,
+  Kind,
+  type OperationDefinitionNode,
+  OperationTypeNode,
+  type ValidationContext,
+} from 'graphql';
+import { BadUserInput } from '../errors.ts';
+import { idempotentDirective } from '../graph/directives/idempotent.ts';
+import { KeyedFields, type SentKey } from '../graph/keyed/keyed-fields.ts';
+import {
+  checkIdempotencyKey,
+  idempotencyKeyHeader,
+  readIdempotencyKey,
+} from '../http/door/headers/idempotency-key.ts';
+
+/** A valid operation with its variables as they were sent. */
+interface SentOperation {
+  readonly schema: GraphQLSchema;
+  readonly document: DocumentNode;
+  readonly operation: OperationDefinitionNode;
+  readonly variables: Readonly<Record<string, unknown>>;
+}
+
+/** The headers of a request. */
+type SentHeaders = Pick<Headers, 'get'>;
+
+/**
+ * The idempotency keys of an operation: each field of a mutation has that of its directive, otherwise that of the
+ * header with the field's number in the order of execution. `null` if there are none, as for each query. All are
+ * checked before the first field is executed.
+ * @throws BadUserInput `BAD_USER_INPUT` for an invalid key, two keys for one field, and a field that returns a secret.
+ */
+export function keysOfOperation(sent: SentOperation, headers: SentHeaders): KeyedFields | null {
+  const { document, operation, schema, variables } = sent;
+  const type = schema.getMutationType();
+  if (operation.operation !== OperationTypeNode.MUTATION || !type) return null;
+  const ofHeader = readIdempotencyKey(headers.get(idempotencyKeyHeader));
+  if (ofHeader === null && !mayHaveKeys(document)) return null;
+  const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variables);
+  // The execution reports invalid variables, and executes no field.
+  if (!coerced) return null;
+  const { fields } = collectFields(
+    schema,
+    fragmentsOf(document),
+    coerced,
+    type,
+    operation.selectionSet,
+  );
+  const keys = new Map<string, SentKey>();
+  let place = 0;
+  for (const [responseName, nodes] of fields) {
+    if (isIntrospection(nodes)) continue;
+    place += 1;
+    const own = keyOfDirective(responseName, nodes, coerced);
+    const text = own ?? ofHeader;
+    if (text === null) continue;
+    refuseSecret(type, nodes);
+    keys.set(responseName, { text, place: own === null ? place : 1 });
+  }
+  return keys.size === 0 ? null : new KeyedFields(keys);
+}
+
+/** Whether a text contains the directive's name: few texts need more. */
+function mayHaveKeys({ loc }: DocumentNode): boolean {
+  return !loc || loc.source.body.includes(idempotentDirective.name);
+}
+
+function fragmentsOf({ definitions }: DocumentNode): Record<string, FragmentDefinitionNode> {
+  const fragments: Record<string, FragmentDefinitionNode> = Object.create(null);
+  for (const definition of definitions) {
+    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments[definition.name.value] = definition;
+  }
+  return fragments;
+}
+
+function isIntrospection([node]: readonly FieldNode[]): boolean {
+  return node?.name.value.startsWith('__') === true;
+}
+
+/** The key by the directive on any of a field's nodes, which are executed as one; `null` if there is none. */
+function keyOfDirective(
+  responseName: string,
+  nodes: readonly FieldNode[],
+  variables: Record<string, unknown>,
+): string | null {
+  const place = `The argument "key" of @idempotent on "${responseName}"`;
+  const keys = new Set<string>();
+  for (const node of nodes) {
+    const given = getDirectiveValues(idempotentDirective, node, variables)?.['key'];
+    if (typeof given === 'string') keys.add(checkIdempotencyKey(given, place));
+  }
+  if (keys.size > 1) {
+    throw new BadUserInput(`"${responseName}" has more than one idempotency key. Send one key.`);
+  }
+  const [key = null] = keys;
+  return key;
+}
+
+/** The gateway stores no secrets, so a retry could not get the same result. */
+function refuseSecret(type: GraphQLObjectType, [node]: readonly FieldNode[]): void {
+  const name = node?.name.value ?? '';
+  if (type.getFields()[name]?.extensions['returnsSecret'] !== true) return;
+  throw new BadUserInput(
+    `"${name}" cannot have an idempotency key, because its result is a secret, which the gateway does not store. Send it in an operation of its own, without a key.`,
+  );
+}
+
+/** A validation rule: the directive is on a field of the mutation itself. */
+export function idempotentFieldsRule(context: ValidationContext): ASTVisitor {
+  return {
+    Directive(node) {
+      if (node.name.value !== idempotentDirective.name) return;
+      if (context.getParentType() === context.getSchema().getMutationType()) return;
+      const message =
+        'The directive @idempotent applies to fields of a mutation only: to "createChannel" in "mutation { createChannel(…) @idempotent(key: …) { … } }".';
+      context.reportError(new GraphQLError(message, { nodes: [node] }));
+    },
+  };
+}

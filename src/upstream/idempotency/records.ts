@@ -1,0 +1,90 @@
+import type { Digest } from '../../digest.ts';
+import type { IdempotencyGauges } from '../../observe/metrics/write-metrics.ts';
+import type { AtOnce } from '../../scheduling/at-once.ts';
+import type { SlotRecord } from '../budget/budget.ts';
+import type { IdempotencyKey } from './idempotency-key.ts';
+
+/** What is known of a keyed write whose outcome is not: `attempts` requests were sent, the latest is over at `overAt`. */
+export interface Ambiguity {
+  /** 1 or 2. */
+  readonly attempts: number;
+  /** When the first request was sent, on `Records.now`. */
+  readonly sentAt: number;
+  /**
+   * When the latest request is certainly over, on `Records.now`: its connection is closed or it has timed out. While a
+   * request is under way, the latest time at which it can be; a process that has ended has closed its connections.
+   */
+  readonly overAt: number;
+  /**
+   * Ids of rows that certainly existed before the first request, at least the highest; `null` if no page was cached.
+   */
+  readonly baseline: readonly number[] | null;
+  /** Rows that may be the result; empty before they were looked for. */
+  readonly candidates: readonly number[];
+  /** Times at which the effect was looked for and was absent, on `Records.now`. */
+  readonly absentAt: readonly number[];
+}
+
+/** The final outcome of a keyed write. */
+export type FinalOutcome =
+  /** `value` is the decoded result as JSON, without secrets. */
+  | { readonly kind: 'done'; readonly value: unknown }
+  /** The upstream rejected it, with this sentence for the caller. */
+  | { readonly kind: 'rejected'; readonly reason: string };
+
+/**
+ * The record of a key that this request owns: no other request uses it until one of the last three is called. None of
+ * the methods rejects.
+ */
+export interface OwnedRecord {
+  /** When the key was first used, on `Records.now`. */
+  readonly firstAt: number;
+  /** What was left by an earlier owner; `null` for a key that was never sent. */
+  readonly ambiguity: Ambiguity | null;
+  /**
+   * What the store adds to the slot of the write, so that no slot exists without the record; absent in a store of one
+   * process, which writes in `sending`.
+   */
+  readonly withSlot?: (ambiguity: Ambiguity) => SlotRecord;
+  /** A request is about to be sent: resolves when a crash cannot lose that. */
+  sending(ambiguity: Ambiguity): AtOnce<void>;
+  /**
+   * That request was not sent, or was refused for the rate limit: the record is as it was before `sending`, and still
+   * owned. A crash may lose that.
+   */
+  unsent(): void;
+  /** The outcome is known. Resolves when it is stored. */
+  ended(outcome: FinalOutcome): AtOnce<void>;
+  /** The request is over and its outcome is unknown. Another request may now own the record. */
+  unknown(ambiguity: Ambiguity): AtOnce<void>;
+  /** Nothing was sent by this owner: the record is as it was before. Also for keys that were refused. */
+  release(): void;
+}
+
+/** The result of a claim. */
+export type Claim =
+  | { readonly kind: 'owned'; readonly record: OwnedRecord }
+  /** Another request uses the key now: `ended` resolves when it may be claimed again. */
+  | { readonly kind: 'busy'; readonly ended: Promise<void>; readonly retryAfterMs: number }
+  /** The key was used with another content. */
+  | { readonly kind: 'reused' }
+  /** The key was used, and its record has an unknown format: it is never executed. */
+  | { readonly kind: 'unreadable' }
+  | { readonly kind: 'final'; readonly firstAt: number; readonly outcome: FinalOutcome };
+
+/** Stores what became of keyed writes: in memory and `STATE_DIR`, or in Redis. */
+export interface Records {
+  /** The time in milliseconds since 1970, on a clock without jumps that all users of the records share. */
+  readonly now: number;
+  /** Since when all used keys are known, on `now`. An older key that is unknown may have been used. */
+  readonly knownSince: number;
+  /** Whether records of recent keys were lost, so that an unknown key of unknown age may have been used. */
+  readonly hasLost: boolean;
+  /** Names keys and callers, with a secret of the store. */
+  readonly digest: Digest;
+  readonly gauges: IdempotencyGauges;
+  /** Claims the record of a key. At most one owner at a time, over all replicas. */
+  claim(key: IdempotencyKey): AtOnce<Claim>;
+  /** Lets the next process have them. */
+  close(): void;
+}

@@ -1,0 +1,130 @@
+import type { AtOnce } from '../../scheduling/at-once.ts';
+import type { Clock } from '../../scheduling/clock.ts';
+
+/**
+ * Serialises the writers of each row: one that compares the row before it writes excludes all others. A row is a scoped
+ * tag, such as `LINKS:<partition> channel:42`.
+ */
+export interface RowLocks {
+  /**
+   * Excludes all other writers of a row until `release`, after those that came before have ended. `null` if that takes
+   * longer than the patience, or the signal aborts.
+   */
+  exclude(row: string, terms: LockTerms): AtOnce<RowLock | null>;
+  /** The same for the writers of this process only. */
+  excludeHere(row: string, terms: LockTerms): AtOnce<RowLock | null>;
+  /** The same for a writer that only waits for one that excludes it. Synchronous if there is none. */
+  enter(row: string, terms: LockTerms): AtOnce<RowLock | null>;
+}
+
+/** How long a writer waits for others. */
+export interface LockTerms {
+  readonly patienceMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** A place among the writers of a row. */
+export interface RowLock {
+  /** Names a lock that excludes the writers of other replicas: the write gets a slot only while it lasts. */
+  readonly id?: string;
+  /** Ends it; a second call has no effect. */
+  release(): void;
+}
+
+/** A writer that waits for others. */
+interface Waiting {
+  readonly alone: boolean;
+  readonly settle: (lock: RowLock | null) => void;
+}
+
+/** The writers of one row. */
+interface Writers {
+  /** Number of writers with a lock. */
+  inside: number;
+  /** Whether the one with a lock excludes all others. */
+  isExcluded: boolean;
+  /** In the order in which they came. */
+  readonly queue: Set<Waiting>;
+}
+
+/** The writers of one process, in the order in which they come. A row without writers uses no memory. */
+export class ProcessRowLocks implements RowLocks {
+  readonly #clock: Clock;
+  readonly #rows = new Map<string, Writers>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Number of rows with writers. */
+  get size(): number {
+    return this.#rows.size;
+  }
+
+  exclude(row: string, terms: LockTerms): AtOnce<RowLock | null> {
+    return this.#join(row, true, terms);
+  }
+
+  excludeHere(row: string, terms: LockTerms): AtOnce<RowLock | null> {
+    return this.exclude(row, terms);
+  }
+
+  enter(row: string, terms: LockTerms): AtOnce<RowLock | null> {
+    return this.#join(row, false, terms);
+  }
+
+  #join(row: string, alone: boolean, { patienceMs, signal }: LockTerms): AtOnce<RowLock | null> {
+    if (signal.aborted) return null;
+    const writers = this.#rows.get(row) ?? { inside: 0, isExcluded: false, queue: new Set() };
+    this.#rows.set(row, writers);
+    // One that waits alone is not overtaken: otherwise it could wait for ever.
+    if (writers.queue.size === 0 && fits(writers, alone)) return this.#lock(row, writers, alone);
+    return new Promise((resolve) => {
+      const leave = (): void => {
+        writers.queue.delete(waiting);
+        waiting.settle(null);
+        this.#advance(row, writers);
+      };
+      const cancelPatience = this.#clock.after(patienceMs, leave);
+      const waiting: Waiting = {
+        alone,
+        settle: (lock) => {
+          cancelPatience();
+          signal.removeEventListener('abort', leave);
+          resolve(lock);
+        },
+      };
+      signal.addEventListener('abort', leave, { once: true });
+      writers.queue.add(waiting);
+    });
+  }
+
+  #lock(row: string, writers: Writers, alone: boolean): RowLock {
+    writers.inside += 1;
+    writers.isExcluded = alone;
+    let isHeld = true;
+    return {
+      release: () => {
+        if (!isHeld) return;
+        isHeld = false;
+        writers.inside -= 1;
+        writers.isExcluded = false;
+        this.#advance(row, writers);
+      },
+    };
+  }
+
+  #advance(row: string, writers: Writers): void {
+    for (const waiting of writers.queue) {
+      if (!fits(writers, waiting.alone)) return;
+      writers.queue.delete(waiting);
+      waiting.settle(this.#lock(row, writers, waiting.alone));
+    }
+    if (writers.inside === 0) this.#rows.delete(row);
+  }
+}
+
+/** Whether a writer can have its lock beside those that have theirs. */
+function fits({ inside, isExcluded }: Writers, alone: boolean): boolean {
+  return alone ? inside === 0 : !isExcluded;
+}

@@ -1,0 +1,169 @@
+import { GatewayError } from '../../../errors.ts';
+import { type AtOnce, inBackground } from '../../../scheduling/at-once.ts';
+import type { SlotRecord } from '../../budget/budget.ts';
+import type { Answered } from '../../reads/fetch.ts';
+import type { Outcome } from '../../reads/waiter.ts';
+import type { Call } from '../../request.ts';
+import { type Failure, outcomeOf } from '../../wire/failure.ts';
+import type { Ambiguity, FinalOutcome, OwnedRecord, Records } from '../records.ts';
+import type { SendRecord } from '../send-record.ts';
+import { storedValue } from './stored-value.ts';
+
+/** An upload ends when its sender does, so this is the longest time of its request, in milliseconds. */
+const LONGEST_MS = 86_400_000;
+
+interface OwnedWriteOptions {
+  readonly records: Records;
+  readonly record: OwnedRecord;
+  /** What is known of earlier requests; `null` if there were none. */
+  readonly ambiguity: Ambiguity | null;
+  readonly call: Pick<Call<unknown>, 'stream'>;
+  /** Ids of rows that exist before the first request; `null` if they are unknown. */
+  readonly baseline: readonly number[] | null;
+  readonly timeoutMs: number;
+  /** Whether a rejected second request can mean that the first was applied. */
+  readonly mayBeApplied: boolean;
+  /** Called when the record is no longer owned. */
+  readonly onOver: () => void;
+}
+
+/**
+ * The record of a keyed write from its claim to its end: for the caller that owns it, and without this caller until a
+ * request under way is over.
+ */
+export class OwnedWrite<T> implements SendRecord<T> {
+  readonly #options: OwnedWriteOptions;
+  /** What is known if the outcome is not; `null` if nothing was sent. */
+  #ambiguity: Ambiguity | null;
+  /** The same before the request under way. */
+  #before: Ambiguity | null;
+  #isUnderWay = false;
+  /** Whether the latest request has ended without a known outcome. */
+  isLost = false;
+  /** Whether the caller no longer waits. */
+  #isLeft = false;
+  /** Whether the record is no longer owned. */
+  isOver = false;
+  /** Why a second request was rejected, if the first may be applied. */
+  rejection: { readonly kind: 'absent' | 'rejected'; readonly reason: string } | null = null;
+
+  constructor(options: OwnedWriteOptions) {
+    this.#options = options;
+    this.#ambiguity = options.ambiguity;
+    this.#before = options.ambiguity;
+  }
+
+  /** What is known of a write that was sent and whose outcome is not known; `null` for any other. */
+  get ambiguity(): Ambiguity | null {
+    return this.#ambiguity;
+  }
+
+  get slotRecord(): SlotRecord | undefined {
+    const { record } = this.#options;
+    return record.withSlot?.(this.#next());
+  }
+
+  /** The state while the next request is under way. */
+  #next(): Ambiguity {
+    const { baseline, call, records, timeoutMs } = this.#options;
+    const { now } = records;
+    const before = this.#ambiguity;
+    return {
+      attempts: (before?.attempts ?? 0) + 1,
+      sentAt: before?.sentAt ?? now,
+      overAt: now + (call.stream ? LONGEST_MS : timeoutMs),
+      baseline: before ? before.baseline : baseline,
+      candidates: [],
+      absentAt: [],
+    };
+  }
+
+  leaving(): AtOnce<void> {
+    const next = this.#next();
+    this.#before = this.#ambiguity;
+    this.#ambiguity = next;
+    this.#isUnderWay = true;
+    this.isLost = false;
+    return this.#options.record.sending(next);
+  }
+
+  stayed(outcome?: Outcome<T> | null): void {
+    if (outcome && 'error' in outcome && !(outcome.error instanceof GatewayError)) {
+      this.#lost();
+      return;
+    }
+    this.#ambiguity = this.#before;
+    this.#isUnderWay = false;
+    this.#options.record.unsent();
+  }
+
+  answered(answered: Answered<T>): AtOnce<void> {
+    if (answered.kind === 'value') return this.end({ kind: 'done', value: answered.value });
+    const { failure } = answered;
+    switch (outcomeOf(failure)) {
+      case 'rejected':
+        return this.#rejected(failure);
+      case 'nothing':
+        return this.stayed();
+      default:
+        return this.#lost();
+    }
+  }
+
+  ended(): void {
+    // Its loop has failed, which is a bug: the request can have been sent.
+    if (this.#isUnderWay) this.#lost();
+    if (this.#isLeft) this.#handBack();
+  }
+
+  /** Its caller gets a result, or no longer waits: the record is handed back as soon as nothing is under way. */
+  leave(): void {
+    this.#isLeft = true;
+    if (!this.#isUnderWay) this.#handBack();
+  }
+
+  /** The outcome is known. Resolves when it is stored. */
+  end(outcome: FinalOutcome): AtOnce<void> {
+    if (this.isOver) return undefined;
+    this.#isUnderWay = false;
+    this.isOver = true;
+    this.#options.onOver();
+    const stored =
+      outcome.kind === 'done' ? { ...outcome, value: storedValue(outcome.value) } : outcome;
+    return this.#options.record.ended(stored);
+  }
+
+  /** More is known of a write whose outcome is not. */
+  note(ambiguity: Ambiguity): void {
+    this.#ambiguity = ambiguity;
+  }
+
+  #rejected(failure: Failure): AtOnce<void> {
+    if (!('reason' in failure)) return undefined;
+    const { kind, reason } = failure;
+    const isFirst = (this.#ambiguity?.attempts ?? 1) < 2;
+    if (isFirst || !this.#options.mayBeApplied) return this.end({ kind: 'rejected', reason });
+    this.#lost();
+    this.isLost = false;
+    this.rejection = { kind, reason };
+    return undefined;
+  }
+
+  #lost(): void {
+    this.#isUnderWay = false;
+    this.isLost = true;
+    const ambiguity = this.#ambiguity;
+    if (ambiguity) this.#ambiguity = { ...ambiguity, overAt: this.#options.records.now };
+  }
+
+  #handBack(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.#options.onOver();
+    const { record } = this.#options;
+    // Of a key that may only have been used before, nothing was sent here.
+    const ambiguity = this.#ambiguity;
+    if (!ambiguity || ambiguity === this.#options.ambiguity) record.release();
+    else inBackground(Promise.resolve(record.unknown(ambiguity)));
+  }
+}

@@ -1,0 +1,21 @@
+import type { AtOnce } from '../../scheduling/at-once.ts';
+import type { SlotRecord } from '../budget/budget.ts';
+import type { Answered } from '../reads/fetch.ts';
+import type { Outcome } from '../reads/waiter.ts';
+
+/** Records the requests of one write, from the slot to the outcome, whether a caller waits or not. Nothing throws. */
+export interface SendRecord<T> {
+  /** What a shared store writes in the step that grants the slot. */
+  readonly slotRecord: SlotRecord | undefined;
+  /** It has its slot, and is sent when this resolves. */
+  leaving(): AtOnce<void>;
+  /**
+   * It was not sent, or was refused for the rate limit. Without an `outcome`, it waits for another slot or is over. With
+   * one, it is over: an error that is not a `GatewayError` is a bug, and the request can have been sent.
+   */
+  stayed(outcome?: Outcome<T> | null): void;
+  /** It has its outcome, before the caller has it. */
+  answered(answered: Answered<T>): AtOnce<void>;
+  /** Nothing of it follows: it has an outcome, or no caller waits for it. */
+  ended(): void;
+}

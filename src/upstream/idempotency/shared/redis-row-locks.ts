@@ -1,0 +1,109 @@
+import { RedisRefused, RedisUnavailable } from '../../../redis/failures.ts';
+import { scripts } from '../../../redis/lua/scripts.ts';
+import type { Replica } from '../../../redis/replica.ts';
+import type { ProtocolTimes } from '../../../redis/times.ts';
+import { type AtOnce, inBackground } from '../../../scheduling/at-once.ts';
+import type { Clock } from '../../../scheduling/clock.ts';
+import { waitFor } from '../patience.ts';
+import { type LockTerms, ProcessRowLocks, type RowLock, type RowLocks } from '../row-locks.ts';
+import { EndsElsewhere } from './ends-elsewhere.ts';
+
+interface RedisRowLocksOptions {
+  readonly replica: Pick<Replica, 'call' | 'id'>;
+  readonly clock: Clock;
+  readonly times: Pick<ProtocolTimes, 'beatMs' | 'leaseMs'>;
+}
+
+/**
+ * The writers of all replicas. Those of this one take turns here; one that excludes all others also locks the row in
+ * Redis, where others get no slot for a write to it. The lock lasts while the lease of this replica is valid.
+ */
+export class RedisRowLocks implements RowLocks {
+  readonly #options: RedisRowLocksOptions;
+  readonly #own: ProcessRowLocks;
+  readonly #ends: EndsElsewhere;
+  #locks = 0;
+  #closed = false;
+
+  constructor(options: RedisRowLocksOptions) {
+    this.#options = options;
+    this.#own = new ProcessRowLocks(options.clock);
+    this.#ends = new EndsElsewhere(options.clock);
+  }
+
+  /** Costs no round trip: a writer that excludes others on another replica delays the slot. */
+  enter(row: string, terms: LockTerms): AtOnce<RowLock | null> {
+    return this.#own.enter(row, terms);
+  }
+
+  excludeHere(row: string, terms: LockTerms): AtOnce<RowLock | null> {
+    return this.#own.exclude(row, terms);
+  }
+
+  async exclude(row: string, { patienceMs, signal }: LockTerms): Promise<RowLock | null> {
+    const { clock, replica } = this.#options;
+    const until = clock.now() + patienceMs;
+    const place = await this.#own.exclude(row, { patienceMs, signal });
+    if (!place) return null;
+    this.#locks += 1;
+    const id = `${replica.id}.${this.#locks.toString(36)}`;
+    let isHeld = true;
+    const release = (): void => {
+      if (!isHeld) return;
+      isHeld = false;
+      // The next one here comes after that, or the writers of other replicas would wait for all of this one.
+      inBackground(this.#unlock(row, id, () => place.release()));
+    };
+    if (await this.#lock(row, id, until, signal)) return { id, release };
+    release();
+    return null;
+  }
+
+  /** A row was unlocked on another replica, or a write to it has ended. */
+  unlockedElsewhere(row: string): void {
+    this.#ends.ended(row);
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+
+  /** Whether the row was locked in time, and no write to it is in flight. */
+  async #lock(row: string, id: string, until: number, signal: AbortSignal): Promise<boolean> {
+    const { clock, replica } = this.#options;
+    const told = JSON.stringify({ row, id });
+    for (let mayAskAgain = true; ; ) {
+      // Subscribed before the reply: the message can come first.
+      const ended = this.#ends.of(row);
+      let kind: unknown;
+      try {
+        [kind] = (await replica.call(scripts.lock, [told])).rest;
+      } catch (error) {
+        if (!(error instanceof RedisUnavailable || error instanceof RedisRefused)) throw error;
+      }
+      if (kind === 'locked') return true;
+      const isAskedAgain: boolean = kind === 'again' && mayAskAgain;
+      mayAskAgain = !isAskedAgain;
+      if (isAskedAgain) continue;
+      const patienceMs = Math.max(0, until - clock.now());
+      if (!(await waitFor(ended, clock, { patienceMs, signal }))) return false;
+    }
+  }
+
+  /** Repeated until Redis has it: a replica whose lease is valid again would still have the lock. */
+  async #unlock(row: string, id: string, tried: () => void): Promise<void> {
+    const { clock, replica, times } = this.#options;
+    for (;;) {
+      try {
+        await replica.call(scripts.unlock, [JSON.stringify({ row, id })]);
+        tried();
+        return;
+      } catch (error) {
+        tried();
+        if (this.#closed) return;
+        const waitMs = error instanceof RedisUnavailable ? times.leaseMs : times.beatMs;
+        await new Promise<void>((resolve) => void clock.after(waitMs, resolve));
+      }
+    }
+  }
+}

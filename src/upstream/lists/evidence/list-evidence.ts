@@ -1,0 +1,97 @@
+import type { Hit } from '../../cache/cache.ts';
+import {
+  type CachedRow,
+  type EvidenceLists,
+  highestId,
+  type ListEnd,
+  orderOf,
+  type SeenPage,
+} from '../../idempotency/looks/evidence-lists.ts';
+import type { Access } from '../../operation.ts';
+import type { Reader } from '../../reader.ts';
+import type { Call, List, Page, Row } from '../../request.ts';
+import { isLastPage, promisedLastPage } from '../list-page.ts';
+import type { Outline } from '../outlines.ts';
+
+/** The pages of lists, as far as they are cached. */
+interface CachedPages {
+  readonly pageSize: number;
+  readonly reader: Pick<Reader, 'peek'>;
+  hit<R extends Row>(
+    list: List<R>,
+    number: number,
+    access: Access,
+  ): Hit<Page<R> | null> | undefined;
+  outline(list: List<Row>, access: Access): Readonly<Outline>;
+}
+
+/** After this time, in milliseconds, other clients may have created too many rows since. */
+const LONGEST_MS = 900_000;
+
+/** What cached pages show of lists, and requests of pages past the cache. */
+export class ListEvidence implements EvidenceLists {
+  readonly #pages: CachedPages;
+
+  constructor(pages: CachedPages) {
+    this.#pages = pages;
+  }
+
+  cachedEnd(list: List<Row>, access: Access): ListEnd | null {
+    const first = this.#known(list, 1, access);
+    if (!first) return null;
+    const highest = highestId(first.rows);
+    if (!list.paged || isLastPage(first, 1)) return { page: 1, highest };
+    const order = orderOf(first.rows);
+    if (order === 'descending') return { page: 1, highest };
+    const { lastPage } = this.#pages.outline(list, access);
+    const last = lastPage === null ? null : this.#known(list, lastPage, access);
+    if (order === null || lastPage === null || !last || !isLastPage(last, lastPage)) return null;
+    return { page: lastPage, highest: highestId(last.rows) };
+  }
+
+  /** A cached page. What it shows existed, also if it is outdated: so it serves for some time after a write. */
+  #known(list: List<Row>, number: number, access: Access): Page<Row> | null {
+    const hit = this.#pages.hit(list, number, access);
+    const isOld = hit?.state === 'fallback' && hit.ageMs > LONGEST_MS;
+    return (!isOld && hit?.entry.value) || null;
+  }
+
+  cachedRow(list: List<Row>, id: number, access: Access): CachedRow | null {
+    let latest: (CachedRow & { readonly at: number }) | null = null;
+    const note = (hit: Hit | undefined, row: Row | null | undefined, page: number | null) => {
+      if (!hit || hit.state === 'fallback' || !row) return;
+      const at = hit.entry.stamp.storedAt;
+      if (!latest || at >= latest.at) latest = { row, page, at };
+    };
+    for (const page of this.#pages.outline(list, access).asked) {
+      const hit = this.#pages.hit(list, page, access);
+      const row = hit?.entry.value?.rows.find((each) => each.id === id);
+      note(hit, row, page);
+    }
+    const single = list.single?.(id);
+    const hit = single && this.#pages.reader.peek(single, access);
+    note(hit, hit?.entry.value, null);
+    return latest;
+  }
+
+  pageCall(list: List<Row>, number: number): Call<SeenPage> {
+    const { path, query } = list;
+    const paging = { limit: String(this.#pages.pageSize), page: String(number) };
+    return {
+      method: 'GET',
+      path,
+      ...(list.paged ? { query: { ...query, ...paging } } : query && { query }),
+      decode: (body, context) => {
+        const page = list.decode(body, context);
+        // For a page past the end, some upstreams repeat the last one.
+        const isPast = page.currentPage !== null && page.currentPage < number;
+        return {
+          number,
+          rows: isPast ? [] : page.rows,
+          isLast: !list.paged || isLastPage(page, number),
+          lastPage: list.paged ? promisedLastPage(page) : 1,
+        };
+      },
+    };
+  }
+}

@@ -1,0 +1,126 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { consoleState } from '../support/console-viewer.ts';
+import { until } from '../support/uploads.ts';
+import { advice, RunbookStage, runbook } from './runbook-stage.ts';
+
+const stage = new RunbookStage();
+
+const creation = (name: string): string =>
+  `mutation { createChannel(input: { name: "${name}" }) { __typename } }`;
+
+/** How many channels have a name. */
+async function named(name: string): Promise<number> {
+  const { data } = await stage.ask('{ channels(last: 500) { nodes { name } } }');
+  return JSON.stringify(data).split(JSON.stringify(name)).length - 1;
+}
+
+describe('the remedy for writes on the pages, followed literally,', () => {
+  it('about GatewayOutcomeUnknown names the field to look at, where the write shows', async () => {
+    await stage.start();
+    stage.sandbox.links.fault({ kind: 'drop', method: 'POST', applied: true, times: 1 });
+    const { errors: found } = await stage.ask(creation('Lost and found'), { prefer: 'wait=0' });
+    expect(found?.[0]?.extensions).toMatchObject({
+      code: 'OUTCOME_UNKNOWN',
+      check: 'Query.channels',
+    });
+    expect(await stage.errors('OUTCOME_UNKNOWN')).toBe(1);
+    expect(runbook('GatewayOutcomeUnknown').says).toContain('in the lines "write outcome unknown"');
+    expect(stage.log).toContain('"write outcome unknown"');
+    expect(advice('OUTCOME_UNKNOWN')).toContain('extensions.check');
+    expect(await named('Lost and found')).toBe(1);
+  });
+
+  it('about GatewayOutcomeUnknown finds the call of a user, whose retry with the same key makes nothing twice', async () => {
+    await stage.start();
+    await named('Lost and found');
+    stage.sandbox.links.fault({ kind: 'drop', method: 'POST', applied: true, times: 1 });
+    const headers = {
+      'idempotency-key': '"once"',
+      'x-request-id': 'of-the-user',
+      prefer: 'wait=0',
+    };
+    const { errors: found } = await stage.ask(creation('Lost and found'), headers);
+    const { page, says } = runbook('GatewayOutcomeUnknown');
+    expect(says).toContain('a retry with the same key finds the change or makes it');
+    expect(page).toContain('find the mutation in *Unknown outcomes of writes*');
+    expect((await consoleState(stage.url)).unknownOutcomes).toMatchObject([
+      { mutation: 'createChannel', requestId: 'of-the-user', later: null },
+    ]);
+    await stage.clock.advance(Number(found?.[0]?.extensions['retryAfterMs']));
+    expect((await stage.ask(creation('Lost and found'), headers)).errors).toBeUndefined();
+    expect(stage.log).toContain('"write reconciled"');
+    await stage.clock.advance(1000);
+    expect((await consoleState(stage.url)).unknownOutcomes).toMatchObject([
+      { later: { outcome: 'reconciled' } },
+    ]);
+    expect(await named('Lost and found')).toBe(1);
+  });
+
+  it('about GatewayIdempotencyStoreFull raises the limit, and no key is lost', async () => {
+    await stage.grant(500);
+    await stage.start({
+      STATE_DIR: join(stage.folder, 'full'),
+      IDEMPOTENCY_MAX_BYTES: '65536',
+    });
+    const share = async (): Promise<number> =>
+      (await stage.metric('gateway_idempotency_bytes')) /
+      (await stage.metric('gateway_idempotency_max_bytes'));
+    let keys = 0;
+    while ((await share()) <= 0.8) {
+      keys += 1;
+      await stage.ask(creation(`Channel ${keys}`), { 'idempotency-key': `"${keys}"` });
+    }
+    expect(await stage.metric('gateway_idempotency_forgotten_total')).toBe(0);
+    const { page, says } = runbook('GatewayIdempotencyStoreFull');
+    expect(says).toContain('Raise IDEMPOTENCY_MAX_BYTES');
+    expect(page).toContain('the oldest key of the caller with the most is removed');
+    await stage.start({ IDEMPOTENCY_MAX_BYTES: '1000000' });
+    expect(await share()).toBeLessThan(0.2);
+    const { length } = stage.sandbox.links.requests;
+    await stage.ask(creation('Channel 1'), { 'idempotency-key': '"1"' });
+    expect(stage.sandbox.links.requests).toHaveLength(length);
+  });
+
+  it('about keys-not-saved finds the reason of a folder that cannot be used in the log', async () => {
+    const state = join(stage.folder, 'no-folder');
+    writeFileSync(state, '');
+    await stage.start({ STATE_DIR: state });
+    expect(await stage.degraded()).toEqual([{ reason: 'keys-not-saved' }]);
+    expect(await stage.metric('gateway_idempotency_save_failing')).toBe(1);
+    expect(stage.log).toMatch(/STATE_DIR .*no-folder cannot be used \(EEXIST\)/);
+    expect(stage.log).toContain('Idempotency keys are not saved in STATE_DIR');
+    const keyed = { 'idempotency-key': '"one"' };
+    expect((await stage.ask(creation('First'), keyed)).errors).toBeUndefined();
+    await stage.start({ STATE_DIR: join(stage.folder, 'a-folder') });
+    expect(await stage.degraded()).toEqual([]);
+    await stage.start({ STATE_DIR: 'off' });
+    expect(await stage.degraded()).toEqual([]);
+  });
+
+  it('about GatewayIdempotencyUnsaved makes the folder writable, and keys survive again', async () => {
+    const state = join(stage.folder, 'unsaved');
+    // Something in the place of the next file: permissions do not stop a test that runs as root.
+    const obstacle = join(state, 'writes.log.new', 'obstacle');
+    mkdirSync(obstacle, { recursive: true });
+    await stage.start({ STATE_DIR: state });
+    const one = { 'idempotency-key': '"one"' };
+    expect((await stage.ask(creation('First'), one)).errors).toBeUndefined();
+    expect(await stage.metric('gateway_idempotency_save_failing')).toBe(1);
+    expect(await stage.degraded()).toEqual([{ reason: 'keys-not-saved' }]);
+    const { page, says } = runbook('GatewayIdempotencyUnsaved');
+    expect(says).toContain('Make STATE_DIR writable');
+    expect(page).toContain('The gateway tries again once a minute with the next write');
+    expect(stage.log).toMatch(/STATE_DIR .*writes\.log cannot be written/);
+    rmSync(join(state, 'writes.log.new'), { recursive: true });
+    await stage.clock.advance(60_000);
+    await stage.ask(creation('Second'), { 'idempotency-key': '"two"' });
+    await until(async () => (await stage.metric('gateway_idempotency_save_failing')) === 0);
+    expect(await stage.degraded()).toEqual([]);
+    await stage.start();
+    const { length } = stage.sandbox.links.requests;
+    expect((await stage.ask(creation('First'), one)).errors).toBeUndefined();
+    expect(stage.sandbox.links.requests).toHaveLength(length);
+  });
+});

@@ -1,0 +1,202 @@
+import type { ApolloClient } from '@apollo/client';
+import type { Client } from 'urql';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { idempotencyKey } from '../../client/idempotency-key.ts';
+import type { PendingWrites } from '../../client/pending-writes.ts';
+import { MemoryStorage } from '../client/memory-storage.ts';
+import { type Door, openDoor } from '../support/door.ts';
+import { clientStage } from './support/client-stage.ts';
+
+const stage = clientStage();
+const WRITTEN_URL = 'http://localhost:4000';
+let door: Door;
+
+beforeEach(async () => {
+  // The clients wait by the machine's clock, the gateway by one that the test moves.
+  door = await openDoor({ AUTH_MODE: 'none', WRITE_SETTLE_MS: '1000' });
+  // A key that is older than the gateway may have been used before.
+  vi.useFakeTimers({ toFake: ['Date'], now: door.clock.wall() + 1000 });
+});
+afterEach(async () => {
+  vi.unstubAllGlobals();
+  vi.useRealTimers();
+  await door.close();
+});
+
+/** How a recipe answers, as far as a test reads it. */
+interface Answer {
+  readonly data?: unknown;
+  readonly error?: unknown;
+}
+type Create<C> = (client: C, variables: object, key: string) => Promise<Answer>;
+type WritesOf<C> = (client: C) => PendingWrites;
+
+/** A client as its recipe makes it. */
+interface Opened {
+  readonly create: (name: string, key: string) => Promise<Answer>;
+  readonly createWithoutKey: (name: string) => Promise<Answer>;
+  readonly writes: () => Promise<PendingWrites>;
+}
+
+type Document = { CreateCampaign: never };
+
+async function apollo(): Promise<Opened> {
+  const { CreateCampaign } = await stage.load<Document>('create-campaign.ts');
+  const recipe = await stage.load<{
+    apolloClient: (uri: string) => ApolloClient;
+    createCampaign: Create<ApolloClient>;
+  }>('apollo-keyed.ts');
+  const client = recipe.apolloClient(`${door.url}/graphql`);
+  return {
+    create: (name, key) => recipe.createCampaign(client, { input: { name } }, key),
+    createWithoutKey: (name) =>
+      client.mutate({ mutation: CreateCampaign, variables: { input: { name } } }),
+    async writes() {
+      const module = await stage.load<{ writesOf: WritesOf<ApolloClient> }>('apollo-writes.ts');
+      return module.writesOf(client);
+    },
+  };
+}
+
+async function urql(): Promise<Opened> {
+  const { CreateCampaign } = await stage.load<Document>('create-campaign.ts');
+  const recipe = await stage.load<{
+    urqlClient: (url: string) => Client;
+    createCampaign: Create<Client>;
+  }>('urql-keyed.ts');
+  const client = recipe.urqlClient(`${door.url}/graphql`);
+  return {
+    create: (name, key) => recipe.createCampaign(client, { input: { name } }, key),
+    createWithoutKey: (name) => client.mutation(CreateCampaign, { input: { name } }).toPromise(),
+    async writes() {
+      const module = await stage.load<{ writesOf: WritesOf<Client> }>('urql-writes.ts');
+      return module.writesOf(client);
+    },
+  };
+}
+
+/** The campaigns of the API with a name. */
+async function rowsOf(name: string): Promise<readonly { readonly id: string }[]> {
+  const { data } = await door.ask('{ campaigns(first: 100) { nodes { id name } } }');
+  const { nodes } = (data as { campaigns: { nodes: { id: string; name: string }[] } }).campaigns;
+  return nodes.filter((each) => each.name === name).map(({ id }) => ({ id }));
+}
+
+/** Moves the time of the gateway on until something is over. */
+async function untilOver<T>(work: Promise<T>): Promise<T> {
+  // A failure is the caller's.
+  const over = work.then(
+    () => true,
+    () => true,
+  );
+  const moved = async (): Promise<boolean> => {
+    await door.clock.advance(1000);
+    return false;
+  };
+  for (let isOver = false; !isOver; ) isOver = await Promise.race([over, moved()]);
+  return work;
+}
+
+/** Loses answers of the gateway to the client, as a tunnel does: the requests have arrived. */
+function loseAnswers(times: number): () => number {
+  const send = globalThis.fetch;
+  let lost = 0;
+  vi.stubGlobal('fetch', async (...request: Parameters<typeof fetch>) => {
+    const response = await send(...request);
+    if (lost === times) return response;
+    lost += 1;
+    await response.text();
+    throw new TypeError('fetch failed');
+  });
+  return () => lost;
+}
+
+const made = (id: unknown) =>
+  expect.objectContaining({ createCampaign: expect.objectContaining({ id }) });
+
+describe.each(Object.entries({ apollo, urql }))('a mutation with a key by %s', (_, open) => {
+  it('is made once if it is sent twice', async () => {
+    const { create } = await open();
+    const key = idempotencyKey();
+    const answers = await Promise.all([create('Winter sale', key), create('Winter sale', key)]);
+    const [row, ...more] = await rowsOf('Winter sale');
+    expect(more).toEqual([]);
+    for (const { data } of answers) expect(data).toEqual(made(row?.id));
+  });
+
+  it('is made once if the answer of the gateway is lost, which its retry link repeats', async () => {
+    const { create } = await open();
+    // More often than `retryingFetch` repeats it.
+    const lost = loseAnswers(3);
+    const { data } = await untilOver(create('Winter sale', idempotencyKey()));
+    expect(lost()).toBe(3);
+    vi.unstubAllGlobals();
+    const [row, ...more] = await rowsOf('Winter sale');
+    expect(more).toEqual([]);
+    expect(data).toEqual(made(row?.id));
+  });
+
+  it('is made once over a reload', async () => {
+    const storage = new MemoryStorage();
+    vi.stubGlobal('localStorage', storage);
+    const page = await (await open()).writes();
+    // The page is left within the request, which arrives.
+    const left = vi.fn(() => new Promise<Response>(() => {}));
+    const send = globalThis.fetch;
+    vi.stubGlobal('fetch', async (...request: Parameters<typeof fetch>) => {
+      await send(...request);
+      return left();
+    });
+    void page.send('CreateCampaign', { input: { name: 'Winter sale' } });
+    await vi.waitFor(() => expect(left).toHaveBeenCalled());
+    vi.stubGlobal('fetch', send);
+    const next = await (await open()).writes();
+    expect(next.list()).toMatchObject([{ state: 'stopped' }]);
+    const answers = next.list().map(({ operation, variables }) => next.send(operation, variables));
+    const [answer] = await untilOver(Promise.all(answers));
+    const [row, ...more] = await rowsOf('Winter sale');
+    expect(more).toEqual([]);
+    expect(answer?.data).toEqual(made(row?.id));
+    expect(storage.length).toBe(0);
+  });
+});
+
+describe.each(Object.entries({ apollo, urql }))('a mutation without a key by %s', (_, open) => {
+  it('is not repeated by its retry link', async () => {
+    const { createWithoutKey } = await open();
+    const lost = loseAnswers(1);
+    const answer = createWithoutKey('Winter sale').catch((error: unknown): Answer => ({ error }));
+    expect((await answer).error).toBeDefined();
+    expect(lost()).toBe(1);
+    expect(await rowsOf('Winter sale')).toHaveLength(1);
+  });
+});
+
+describe('the form of docs/frontend.md', () => {
+  it('makes one row if it is submitted twice, and the page is loaded again', async () => {
+    vi.stubGlobal('localStorage', new MemoryStorage());
+    const send = globalThis.fetch;
+    vi.stubGlobal('fetch', (url: string, init: RequestInit) =>
+      send(url.replace(WRITTEN_URL, door.url), init),
+    );
+    type Form = {
+      writes: PendingWrites;
+      createCampaign: (name: string) => Promise<Answer>;
+      resume: () => Promise<readonly PromiseSettledResult<Answer>[]>;
+    };
+    const load = (times: number) => stage.load<Form>(`writes.ts?${times}`);
+    const first = await load(1);
+    const answers = [first.createCampaign('Winter sale'), first.createCampaign('Winter sale')];
+    const second = await load(2);
+    expect(second.writes.list()).toMatchObject([{ state: 'stopped' }]);
+    const all = await untilOver(Promise.all([...answers, second.resume()]));
+    const [row, ...more] = await rowsOf('Winter sale');
+    expect(more).toEqual([]);
+    const [one, other, [resumed]] = all as unknown as [
+      Answer,
+      Answer,
+      PromiseFulfilledResult<Answer>[],
+    ];
+    for (const each of [one, other, resumed?.value]) expect(each?.data).toEqual(made(row?.id));
+  });
+});

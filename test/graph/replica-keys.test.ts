@@ -1,0 +1,104 @@
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import type { Answer, Row, World } from '../support/gateway.ts';
+import { describeWith, redisServer } from '../support/needs.ts';
+import { RedisServer } from '../support/redis-server.ts';
+import { startReplicas } from '../support/replica-worlds.ts';
+
+let sandbox: Sandbox;
+let redis: RedisServer;
+const open: World[] = [];
+
+async function three(env: Readonly<Record<string, string>> = {}): Promise<World[]> {
+  const worlds = await startReplicas(3, redis, { on: sandbox, env });
+  open.push(...worlds);
+  return worlds;
+}
+
+const creation = (name: string) =>
+  `mutation { createChannel(input: { name: "${name}" }) { ... on Channel { id name } } }`;
+
+/** Asks a replica with a key. */
+const ask = (world: World | undefined, key: string, query: string): Promise<Answer<Row>> => {
+  if (!world) throw new Error('no such replica');
+  return world.ask(query, {}, { 'idempotency-key': `"${key}"`, prefer: 'wait=60' });
+};
+
+/** The channels of this name that exist. */
+async function channels(world: World | undefined, name: string): Promise<number> {
+  const page = await world?.links<{ data: { channels: { name: string }[] } }>(
+    '/api/channels?limit=1000&order=date',
+  );
+  return page?.data.channels.filter((channel) => channel.name === name).length ?? 0;
+}
+
+function outcomeOf({ text }: Answer<Row>): string | undefined {
+  const { extensions = {} } = JSON.parse(text) as {
+    readonly extensions?: { readonly idempotency?: readonly { readonly outcome: string }[] };
+  };
+  return extensions.idempotency?.[0]?.outcome;
+}
+
+describeWith(redisServer, 'a mutation with a key, on replicas', () => {
+  beforeAll(async () => {
+    sandbox = await startSandbox({ limit: { requests: 1_000_000 } });
+    redis = await RedisServer.run();
+  });
+  afterEach(async () => {
+    await Promise.all(open.splice(0).map((world) => world.close()));
+    sandbox.reset();
+  });
+  afterAll(async () => {
+    await sandbox.close();
+    await redis.end();
+  });
+
+  it('is 1 upstream request, however many callers send it at once, and to which replica', async () => {
+    const worlds = await three();
+    worlds[0]?.forgetCalls();
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, n) => ask(worlds[n % 3], 'herd', creation('Herd'))),
+    );
+    expect(answers.flatMap(({ errors }) => errors)).toEqual([]);
+    expect(new Set(answers.map(({ data }) => JSON.stringify(data))).size).toBe(1);
+    const outcomes = answers.map(outcomeOf);
+    expect(outcomes.filter((outcome) => outcome === 'EXECUTED')).toHaveLength(1);
+    expect(outcomes.filter((outcome) => outcome === 'REPLAYED')).toHaveLength(99);
+    expect(worlds[0]?.calls().filter((call) => call.startsWith('POST'))).toHaveLength(1);
+    expect(await channels(worlds[0], 'Herd')).toBe(1);
+  });
+
+  it('is answered by each of them with the same result, and refused with another content', async () => {
+    const [a, b, c] = await three();
+    const first = await ask(a, 'again', creation('Again'));
+    for (const world of [b, c, a]) {
+      const next = await ask(world, 'again', creation('Again'));
+      expect([next.data, outcomeOf(next)]).toEqual([first.data, 'REPLAYED']);
+      const other = await ask(world, 'again', creation('Other'));
+      expect(other.errors[0]?.extensions?.code).toBe('IDEMPOTENCY_KEY_REUSED');
+    }
+    expect(await channels(a, 'Other')).toBe(0);
+  });
+
+  it('whose response was lost is not sent again by another replica', async () => {
+    const [a, b] = await three({ WRITE_SETTLE_MS: '0', WRITE_RESEND_AFTER_MS: '60000' });
+    const path = '/api/channel/add';
+    sandbox.links.fault({ kind: 'drop', applied: true, method: 'POST', path, times: 1 });
+    const first = await ask(a, 'lost', creation('Lost'));
+    const next = await ask(b, 'lost', creation('Lost'));
+    for (const { data, errors } of [first, next]) {
+      const [code = null] = errors.map(({ extensions }) => extensions?.code);
+      expect(code === null ? Object.keys(data) : code).toEqual(
+        code === null ? ['createChannel'] : 'OUTCOME_UNKNOWN',
+      );
+    }
+    expect(await channels(a, 'Lost')).toBe(1);
+  });
+
+  it('is as new on any replica when its request was refused for what it asks', async () => {
+    const [a, b] = await three();
+    const invalid = 'mutation { createChannel(input: { name: "" }) { __typename } }';
+    await ask(a, 'invalid', invalid);
+    expect(outcomeOf(await ask(b, 'invalid', creation('Valid')))).toBe('EXECUTED');
+  });
+});

@@ -1,0 +1,105 @@
+import { hash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
+import { SignJWT } from 'jose';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { formatTokenFile } from '../../../src/auth/token-file.ts';
+import type { Role } from '../../../src/auth/viewer.ts';
+import { type Door, openDoor } from '../../support/door.ts';
+import { askKeyed } from './keyed.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tokens-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let door: Door;
+afterEach(() => door.close());
+
+const KEY = '8e03978e-40d5-43dd-bc93-6894a57f9324';
+const CREATE = 'mutation { createChannel(input: { name: "Shared" }) { ... on Channel { id } } }';
+const OTHER = 'mutation { createChannel(input: { name: "Another" }) { ... on Channel { id } } }';
+
+describe('the same key', () => {
+  it('of two tokens is two keys', async () => {
+    const file = join(folder, 'tokens.json');
+    const tokens = ['one', 'two'].map((name) => {
+      const token = `token-of-${name}`;
+      return { name, role: 'editor', sha256: hash('sha256', token) } as const;
+    });
+    writeFileSync(file, formatTokenFile(tokens));
+    door = await openDoor({ AUTH_MODE: 'token', AUTH_TOKENS_FILE: file });
+    const ask = (name: string, query: string) =>
+      askKeyed(door, KEY, query, { token: `token-of-${name}` });
+    expect((await ask('one', CREATE)).sent).toBe(1);
+    expect(await ask('two', OTHER)).toMatchObject({ errors: [], sent: 1 });
+    expect(await ask('one', CREATE)).toMatchObject({ sent: 0, replayed: 'true' });
+    expect(await ask('two', OTHER)).toMatchObject({ sent: 0, replayed: 'true' });
+  });
+
+  it('of callers without a token is one key, whatever their address', async () => {
+    door = await openDoor({ AUTH_MODE: 'none', HOST: '0.0.0.0' });
+    const { port } = new URL(door.url);
+    const from = async (localAddress: string) => {
+      const sent = request({
+        host: '127.0.0.1',
+        port,
+        path: '/graphql',
+        localAddress,
+        method: 'POST',
+      });
+      sent.setHeader('content-type', 'application/json');
+      sent.setHeader('idempotency-key', KEY);
+      const [response] = (await once(sent.end(JSON.stringify({ query: CREATE })), 'response')) as [
+        IncomingMessage,
+      ];
+      const { data } = (await json(response)) as { data: unknown };
+      return { data, replayed: response.headers['idempotency-replayed'] };
+    };
+    const first = await from('127.0.0.1');
+    expect(first.replayed).toBeUndefined();
+    expect(await from('127.0.0.2')).toEqual({ data: first.data, replayed: 'true' });
+    expect(door.calls()).toBe(1);
+    expect(door.log()).toContain('"caller":"127.0.0.2"');
+  });
+
+  it('of two API keys is two keys', async () => {
+    door = await openDoor({ AUTH_MODE: 'passthrough' });
+    const { admin, pro } = door.sandbox.links.keys;
+    const ask = (token: string, query: string) => askKeyed(door, KEY, query, { token });
+    expect((await ask(admin, CREATE)).sent).toBe(1);
+    expect(await ask(pro, OTHER)).toMatchObject({ errors: [], sent: 1 });
+    expect(await ask(admin, CREATE)).toMatchObject({ sent: 0, replayed: 'true' });
+    expect(await ask(pro, OTHER)).toMatchObject({ sent: 0, replayed: 'true' });
+    for (const key of [admin, pro]) expect(door.log()).not.toContain(key);
+  });
+});
+
+it('a key is not used up by a caller without the role', async () => {
+  const secret = 'a-secret-of-more-than-32-characters';
+  door = await openDoor({
+    AUTH_MODE: 'jwt',
+    AUTH_JWT_ISSUER: 'test',
+    AUTH_JWT_AUDIENCE: 'test',
+    AUTH_JWT_SECRET: secret,
+  });
+  const as = async (subject: string, role: Role) =>
+    new SignJWT({ roles: [role] })
+      .setProtectedHeader({ alg: 'HS256' })
+      .setIssuer('test')
+      .setAudience('test')
+      .setSubject(subject)
+      .setExpirationTime(Date.UTC(2031, 0, 1) / 1000)
+      .sign(new TextEncoder().encode(secret));
+  const ask = async (token: Promise<string>, query = CREATE) =>
+    askKeyed(door, KEY, query, { token: await token });
+  expect(await ask(as('mia', 'viewer'))).toMatchObject({ code: 'FORBIDDEN', sent: 0, reports: [] });
+  expect(await ask(as('mia', 'editor'), OTHER)).toMatchObject({ errors: [], sent: 1 });
+  // With another token of the same subject.
+  expect(await ask(as('mia', 'admin'), OTHER)).toMatchObject({ sent: 0, replayed: 'true' });
+  expect(await ask(as('tom', 'editor'))).toMatchObject({ errors: [], sent: 1 });
+  // Who may write no longer does not get the result either.
+  expect(await ask(as('mia', 'viewer'), OTHER)).toMatchObject({ code: 'FORBIDDEN', sent: 0 });
+});

@@ -1,0 +1,47 @@
+import type { KeyedReport } from '../../../src/upstream/idempotency/idempotency-key.ts';
+import type { Door, Reply } from '../../support/door.ts';
+import type { Row } from '../../support/gateway.ts';
+
+/** The answer to a mutation with an idempotency key. */
+export interface KeyedReply extends Reply {
+  /** `extensions.idempotency` by the response names of the fields: the outcome and the upstream requests. */
+  readonly outcomes: Readonly<Record<string, readonly [outcome: string, upstreamCalls: number]>>;
+  readonly reports: readonly (KeyedReport & { readonly path: readonly string[] })[];
+  /** The header `Idempotency-Replayed`. */
+  readonly replayed: string | null;
+  /** Requests that reached either API since this one was sent. */
+  readonly sent: number;
+}
+
+interface Asking {
+  readonly variables?: Row;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly token?: string;
+}
+
+/** Sends an operation with the header `Idempotency-Key`, unless the key is `null`. */
+export async function askKeyed(
+  door: Door,
+  key: string | null,
+  query: string,
+  { headers, token, variables }: Asking = {},
+): Promise<KeyedReply> {
+  const before = door.calls();
+  const reply = await door.ask(query, token ?? null, {
+    ...(variables && { variables }),
+    headers: { ...(key !== null && { 'idempotency-key': `"${key}"` }), ...headers },
+  });
+  const { extensions = {} } = JSON.parse(reply.text) as {
+    readonly extensions?: { readonly idempotency?: KeyedReply['reports'] };
+  };
+  const reports = extensions.idempotency ?? [];
+  return {
+    ...reply,
+    reports,
+    outcomes: Object.fromEntries(
+      reports.map(({ path, outcome, upstreamCalls }) => [path.join(), [outcome, upstreamCalls]]),
+    ),
+    replayed: reply.headers.get('idempotency-replayed'),
+    sent: door.calls() - before,
+  };
+}

@@ -1,0 +1,285 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { GatewayError } from '../../../src/errors.ts';
+import { createUser } from '../../../src/links/account/user.ts';
+import { createPixel } from '../../../src/links/brand/pixel.ts';
+import { channels, createChannel } from '../../../src/links/content/channel.ts';
+import type { Fault, Sandbox } from '../../../src/sandbox/sandbox.ts';
+import type { Records } from '../../../src/upstream/idempotency/records.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+import { KeyedProcess, keyedSandbox, newKey, outcome, received } from './keyed-world.ts';
+
+const ADD = '/api/pixel/add';
+const pixel = createPixel({ type: 'GTM', name: 'Summer', tag: 'GTM-ABCDE' });
+const SETTLE = 5000;
+const RESEND = 30_000;
+
+let sandbox: Sandbox;
+let process: KeyedProcess;
+let key: string;
+
+beforeEach(async () => {
+  const clock = new VirtualClock();
+  sandbox = await keyedSandbox(clock);
+  process = new KeyedProcess(sandbox, { clock });
+  key = newKey();
+});
+
+/** Number of pixels with this name, by the API itself. */
+async function pixelsMade(): Promise<number> {
+  const authorization = `Bearer ${sandbox.links.key}`;
+  const headers = { authorization, connection: 'close', 'user-agent': 'a test' };
+  const response = await fetch(`${sandbox.links.url}/api/pixels?limit=100`, { headers });
+  const { data } = (await response.json()) as { data: { pixels: { name: string }[] } };
+  return data.pixels.filter(({ name }) => name === 'Summer').length;
+}
+const adds = (): number => received(sandbox, 'POST').length;
+const reads = (): string[] => received(sandbox, 'GET');
+
+/** Lets a write run while time goes on. */
+async function ended<T>(promise: Promise<T>, ms = 60_000): Promise<T | Error> {
+  const result = outcome(promise);
+  await process.clock.advance(ms);
+  return result;
+}
+
+/** Records as a replica leaves them that was killed during an upload, which may take a day. */
+function killedDuringUpload(records: Records): Records {
+  const { digest, gauges, hasLost, knownSince } = records;
+  return {
+    digest,
+    gauges,
+    hasLost,
+    knownSince,
+    get now() {
+      return records.now;
+    },
+    async claim(of) {
+      const claim = await records.claim(of);
+      const ambiguity = claim.kind === 'owned' ? claim.record.ambiguity : null;
+      if (claim.kind !== 'owned' || !ambiguity) return claim;
+      const left = { ...ambiguity, overAt: records.now + 86_400_000 };
+      return { ...claim, record: { ...claim.record, ambiguity: left } };
+    },
+    close: () => undefined,
+  };
+}
+
+const applied: readonly Fault[] = [
+  { kind: 'drop', applied: true },
+  { kind: 'html', status: 500, applied: true },
+  { kind: 'truncated' },
+  { kind: 'hang', applied: true },
+];
+
+describe('a creation whose response was lost', () => {
+  it.each(applied)('is found by its caller: %o', async (fault) => {
+    sandbox.links.fault({ ...fault, path: ADD, times: 1 });
+    const call = process.call({ key });
+    const made = await ended(call.links.write(pixel), 16_000);
+    expect(made).toMatchObject({ name: 'Summer', id: expect.any(Number) });
+    expect(call.report).toMatchObject({ outcome: 'RECONCILED', upstreamCalls: 2 });
+    expect(call.receipt.waitedMs).toBe(SETTLE);
+    expect([adds(), reads()]).toEqual([1, ['GET /api/pixels']]);
+    const again = process.call({ key });
+    expect(await again.links.write(pixel)).toEqual(made);
+    expect(again.report).toMatchObject({ outcome: 'REPLAYED', upstreamCalls: 0 });
+  });
+
+  it('is found without a key too', async () => {
+    sandbox.links.fault({ kind: 'drop', applied: true, path: ADD, times: 1 });
+    const made = await ended(process.call().links.write(pixel));
+    expect(made).toMatchObject({ name: 'Summer', id: expect.any(Number) });
+    expect([adds(), reads().length]).toEqual([1, 1]);
+  });
+
+  it('is never sent again without a key', async () => {
+    sandbox.links.fault({ kind: 'drop', path: ADD, times: 1 });
+    const lost = await ended(process.call({ maxWaitMs: 100_000 }).links.write(pixel), 100_000);
+    expect(lost).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+    expect([adds(), reads().length]).toEqual([1, 1]);
+  });
+
+  it('is told at once to a caller that does not wait until it settles', async () => {
+    sandbox.links.fault({ kind: 'drop', applied: true, path: ADD, times: 1 });
+    const lost = await outcome(process.call({ key, maxWaitMs: SETTLE - 1 }).links.write(pixel));
+    const settlesAt = new Date(process.records.now + SETTLE).toISOString();
+    expect(lost).toMatchObject({
+      code: 'OUTCOME_UNKNOWN',
+      details: { settlesAt, retryAfterMs: SETTLE },
+    });
+    await process.clock.advance(SETTLE);
+    const call = process.call({ key });
+    expect(await call.links.write(pixel)).toMatchObject({ name: 'Summer' });
+    expect(call.report).toMatchObject({ outcome: 'RECONCILED', upstreamCalls: 1 });
+  });
+
+  it('does not ask a caller without a key to retry', async () => {
+    sandbox.links.fault({ kind: 'drop', applied: true, path: ADD, times: 1 });
+    const lost = await outcome(process.call({ maxWaitMs: 0 }).links.write(pixel));
+    const settlesAt = new Date(process.records.now + SETTLE).toISOString();
+    const details = { upstream: 'LINKS', check: 'Query.pixels', settlesAt };
+    expect((lost as GatewayError).details).toEqual(details);
+  });
+
+  it('is sent once more when it is absent twice', async () => {
+    sandbox.links.fault({ kind: 'drop', path: ADD, times: 1 });
+    const call = process.call({ key, maxWaitMs: 60_000 });
+    const made = await ended(call.links.write(pixel));
+    expect(made).toMatchObject({ name: 'Summer' });
+    expect(call.report).toMatchObject({ outcome: 'EXECUTED', upstreamCalls: 4 });
+    expect(process.ends).toMatchObject([{ outcome: 'executed', resent: true, reads: 2 }]);
+    expect([adds(), reads().length, await pixelsMade()]).toEqual([2, 2, 1]);
+  });
+
+  it('is sent once more by a retry that comes late, after one look', async () => {
+    sandbox.links.fault({ kind: 'drop', path: ADD, times: 1 });
+    const lost = await outcome(process.call({ key, maxWaitMs: 0 }).links.write(pixel));
+    expect(lost).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+    await process.clock.advance(RESEND);
+    const call = process.call({ key });
+    expect(await call.links.write(pixel)).toMatchObject({ name: 'Summer' });
+    expect(call.report).toMatchObject({ outcome: 'EXECUTED', upstreamCalls: 2 });
+    expect([adds(), reads().length, await pixelsMade()]).toEqual([2, 1, 1]);
+  });
+
+  it('is never sent a third time', async () => {
+    sandbox.links.fault({ kind: 'drop', path: ADD });
+    for (let run = 0; run < 4; run += 1) {
+      const call = process.call({ key, maxWaitMs: 90_000 });
+      expect(await ended(call.links.write(pixel), 90_000)).toMatchObject({
+        code: 'OUTCOME_UNKNOWN',
+        message: expect.stringContaining('Check Query.pixels'),
+      });
+    }
+    // Two looks after each request, none in the later calls.
+    expect([adds(), reads().length]).toEqual([2, 4]);
+  });
+
+  it('is found although it was applied after the first look', async () => {
+    sandbox.links.fault({ kind: 'drop', path: ADD, times: 1 });
+    const call = process.call({ key, maxWaitMs: 60_000 });
+    const made = outcome(call.links.write(pixel));
+    await process.clock.advance(SETTLE + 1000);
+    expect(reads()).toHaveLength(1);
+    const late = new KeyedProcess(sandbox, { clock: process.clock });
+    const { id } = await late.call().links.write(pixel);
+    await process.clock.advance(RESEND);
+    expect(await made).toMatchObject({ id });
+    expect(adds()).toBe(2);
+  });
+
+  it('is unknown while two rows may be the result', async () => {
+    sandbox.links.fault({ kind: 'drop', applied: true, path: ADD, times: 1 });
+    const other = new KeyedProcess(sandbox, { clock: process.clock });
+    const first = outcome(process.call({ key }).links.write(pixel));
+    await process.clock.settle();
+    await other.call().links.write(pixel);
+    await process.clock.advance(SETTLE);
+    const lost = await first;
+    expect(lost).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+    const { candidates } = (lost as unknown as { details: { candidates: string[] } }).details;
+    const texts = candidates.map((id) => Buffer.from(id, 'base64url').toString());
+    expect(texts).toEqual([
+      expect.stringMatching(/^Pixel:\d+$/),
+      expect.stringMatching(/^Pixel:\d+$/),
+    ]);
+  });
+
+  it('is not confused with an equal row that another key has created', async () => {
+    sandbox.links.fault({ kind: 'drop', path: ADD, times: 1 });
+    await outcome(process.call({ key, maxWaitMs: 0 }).links.write(pixel));
+    const other = await process.call({ key: newKey() }).links.write(pixel);
+    await process.clock.advance(RESEND);
+    const made = await process.call({ key }).links.write(pixel);
+    expect(made.id).not.toBe(other.id);
+    expect(await pixelsMade()).toBe(2);
+  });
+
+  it('waits for an equal one that is under way', async () => {
+    sandbox.links.fault({ kind: 'drop', applied: true, path: ADD, times: 1 });
+    const first = process.call({ key }).links.write(pixel);
+    const second = process.call({ key: newKey() }).links.write(pixel);
+    const third = process.call().links.write(pixel);
+    await process.clock.advance(SETTLE - 1);
+    expect(adds()).toBe(1);
+    await process.clock.advance(1);
+    const ids = (await Promise.all([first, second, third])).map((row) => row.id);
+    expect(new Set(ids).size).toBe(3);
+    expect(adds()).toBe(3);
+  });
+
+  it('is decided by a natural key in one read', async () => {
+    const input = { username: 'summer', email: 'summer@example.com', password: 'secret-word' };
+    sandbox.links.fault({ kind: 'drop', applied: true, path: '/api/user/add', times: 1 });
+    const call = process.call({ key, mutation: 'createUser' });
+    const made = await ended(call.links.write(createUser(input)));
+    expect(made).toMatchObject({ email: input.email });
+    expect(reads()).toHaveLength(1);
+  });
+
+  it('without a time stamp is found if a page was cached before', async () => {
+    const summer = createChannel({ name: 'Summer' });
+    await process.call().links.connection(channels, { first: 1 });
+    sandbox.links.fault({ kind: 'drop', applied: true, path: '/api/channel/add', times: 1 });
+    const call = process.call({ key });
+    expect(await ended(call.links.write(summer))).toMatchObject({ name: 'Summer' });
+    expect(call.report).toMatchObject({ outcome: 'RECONCILED' });
+  });
+
+  it.each([
+    ['was found', 16_000],
+    ['is unknown', 0],
+  ])('without a time stamp is found after another, which %s', async (_, maxWaitMs) => {
+    await process.call().links.connection(channels, { first: 1 });
+    const creations = ['Spring', 'Summer', 'Autumn'].map((name) => createChannel({ name }));
+    for (const creation of creations) {
+      sandbox.links.fault({ kind: 'drop', applied: true, path: '/api/channel/add', times: 1 });
+      await ended(process.call({ key: newKey(), maxWaitMs }).links.write(creation), maxWaitMs);
+    }
+    sandbox.links.fault({ kind: 'drop', applied: true, path: '/api/channel/add', times: 1 });
+    const winter = process.call({ key }).links.write(createChannel({ name: 'Winter' }));
+    expect(await ended(winter, 16_000)).toMatchObject({ name: 'Winter' });
+  });
+
+  it('is looked for soon after its replica was killed, although its upload could take a day', async () => {
+    sandbox.links.fault({ kind: 'drop', applied: true, path: ADD, times: 1 });
+    await outcome(process.call({ key, maxWaitMs: 0 }).links.write(pixel));
+    const records = killedDuringUpload(process.records);
+    const other = new KeyedProcess(sandbox, { clock: process.clock, records });
+    const lost = await outcome(other.call({ key, maxWaitMs: 0 }).links.write(pixel));
+    const { retryAfterMs = 0 } = (lost as { details?: { retryAfterMs?: number } }).details ?? {};
+    expect(retryAfterMs).toBeGreaterThan(SETTLE);
+    expect(retryAfterMs).toBeLessThan(RESEND);
+    await process.clock.advance(retryAfterMs);
+    const call = process.call({ key });
+    expect(await call.links.write(pixel)).toMatchObject({ name: 'Summer' });
+    expect(call.report).toMatchObject({ outcome: 'RECONCILED', upstreamCalls: 1 });
+  });
+
+  it('without a time stamp is unknown if no page was cached, with its candidates', async () => {
+    const summer = createChannel({ name: 'Summer' });
+    sandbox.links.fault({ kind: 'drop', applied: true, path: '/api/channel/add', times: 1 });
+    const lost = await ended(process.call({ key }).links.write(summer));
+    expect(lost).toMatchObject({ details: { candidates: [expect.any(String)] } });
+    // After one confirmed creation, the ids of others tell.
+    await process.call().links.write(createChannel({ name: 'Winter' }));
+    sandbox.links.fault({ kind: 'drop', applied: true, path: '/api/channel/add', times: 1 });
+    const autumn = createChannel({ name: 'Autumn' });
+    expect(await ended(process.call({ key: newKey() }).links.write(autumn))).toMatchObject({
+      name: 'Autumn',
+    });
+  });
+
+  it('is looked for before a key is used that is older than the memory', async () => {
+    await process.clock.advance(RESEND);
+    const made = await process.call().links.write(pixel);
+    const next = new KeyedProcess(sandbox, { clock: process.clock });
+    const call = next.call({ key, madeAt: process.clock.wall() - 1000, maxWaitMs: 0 });
+    expect(await outcome(call.links.write(pixel))).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+    await process.clock.advance(SETTLE);
+    const again = next.call({ key, madeAt: process.clock.wall() - 1000 - SETTLE });
+    expect(await again.links.write(pixel)).toEqual(expect.objectContaining({ id: made.id }));
+    expect(again.report?.outcome).toBe('RECONCILED');
+    expect(adds()).toBe(1);
+  });
+});

@@ -1,0 +1,88 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { expect, it, onTestFinished } from 'vitest';
+import { createPixel, pixels } from '../../../src/links/brand/pixel.ts';
+import type { Fault } from '../../../src/sandbox/sandbox.ts';
+import { rounds } from '../../support/rounds.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+import { KeyedProcess, keyedSandbox, newKey, outcome } from './keyed-world.ts';
+
+const ADD = '/api/pixel/add';
+const RUNS = rounds(20);
+
+/** What becomes of the next request. */
+const fates: readonly (Fault | null)[] = [
+  null,
+  { kind: 'drop' },
+  { kind: 'drop', applied: true },
+  { kind: 'hang' },
+  { kind: 'hang', applied: true },
+  { kind: 'truncated' },
+  { kind: 'html', status: 500, applied: true },
+  { kind: 'refuse-429', retryAfter: 1 },
+];
+
+/** One call, and what follows: its caller may hang up, and the process may be killed. */
+const step = fc.record({
+  fate: fc.constantFrom(...fates),
+  maxWaitMs: fc.constantFrom(0, 6000, 50_000),
+  callers: fc.integer({ min: 1, max: 3 }),
+  hangsUpAfterMs: fc.constantFrom(null, 0, 1, 5500),
+  passesMs: fc.constantFrom(0, 1000, 5000, 31_000, 70_000),
+  isKilled: fc.boolean(),
+});
+
+it(`a key makes one row at most and is sent twice at most, in ${RUNS} stories of losses, hang-ups and kills`, async () => {
+  const clock = new VirtualClock();
+  const sandbox = await keyedSandbox(clock);
+  const folder = mkdtempSync(join(tmpdir(), 'records-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  let story = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
+      story += 1;
+      const name = `Story ${story}`;
+      const pixel = createPixel({ type: 'GTM', name, tag: `GTM-${story}` });
+      const key = newKey();
+      sandbox.links.clearLog();
+      let process = new KeyedProcess(sandbox, { clock, folder });
+      const results: Promise<unknown>[] = [];
+      for (const { callers, fate, hangsUpAfterMs, isKilled, maxWaitMs, passesMs } of steps) {
+        const unlost = fate && sandbox.links.fault({ ...fate, path: ADD, times: 1 });
+        const hangUp = new AbortController();
+        for (let caller = 0; caller < callers; caller += 1) {
+          const call = process.call({ key, maxWaitMs, signal: hangUp.signal });
+          results.push(outcome(call.links.write(pixel)));
+        }
+        await clock.settle();
+        if (hangsUpAfterMs !== null) {
+          await clock.advance(hangsUpAfterMs);
+          hangUp.abort();
+        }
+        await clock.advance(passesMs);
+        unlost?.();
+        if (!isKilled) continue;
+        // A killed process has no callers, and nothing of it is closed.
+        hangUp.abort();
+        process = new KeyedProcess(sandbox, { clock, folder });
+      }
+      await clock.advance(100_000);
+      const made = (await Promise.all(results)).flatMap((result) =>
+        result instanceof Error || !(result instanceof Object)
+          ? []
+          : [(result as { id: number }).id],
+      );
+      const sent = sandbox.links.requests.filter(
+        ({ method, status }) => method === 'POST' && status !== 429,
+      );
+      const rows = await process.call().links.connection(pixels, { first: 100 });
+      const own = rows?.edges.filter(({ node }) => node.name === name) ?? [];
+      expect(sent.length).toBeLessThanOrEqual(2);
+      expect(own.length).toBeLessThanOrEqual(1);
+      for (const id of made) expect(own.map(({ node }) => node.id)).toEqual([id]);
+    }),
+    { numRuns: RUNS },
+  );
+});
