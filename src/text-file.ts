@@ -7,6 +7,7 @@ import {
   renameSync,
   rmSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 
 /** Without waiting for the other end of a pipe, and without taking a terminal for its own. */
@@ -37,6 +38,34 @@ export function readTextFile(path: string, maxBytes: number): string {
   } finally {
     closeSync(file);
   }
+}
+
+/**
+ * The same, or `null` if there is no file.
+ * @throws as `readTextFile` does.
+ */
+export function readTextFileIfThere(path: string, maxBytes: number): string | null {
+  try {
+    return readTextFile(path, maxBytes);
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+}
+
+/** Whether an error of the file system says that there is no file of that name. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+/**
+ * Writes a text as UTF-8 into an open file, synchronously.
+ * @throws the error of the file system, and an error `ENOSPC` if a full disk has taken only a part of the text.
+ */
+export function writeWhole(file: number, text: string): void {
+  if (text === '') return;
+  const bytes = Buffer.from(text);
+  if (writeSync(file, bytes) < bytes.length) throw new Error('ENOSPC');
 }
 
 /**

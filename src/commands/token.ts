@@ -19,7 +19,7 @@ import {
 import { type Role, roles } from '../auth/viewer.ts';
 import { reasonOf } from '../errors.ts';
 import { systemClock } from '../scheduling/clock.ts';
-import { readTextFile } from '../text-file.ts';
+import { readTextFileIfThere } from '../text-file.ts';
 import { readOptions } from './arguments.ts';
 import { CommandError, UsageError } from './faults.ts';
 
@@ -75,9 +75,9 @@ function expiryOf(text: string | undefined): string | undefined {
 /** A missing file counts as empty. A broken one throws, so that it is not overwritten. */
 function read(file: string): readonly KnownToken[] {
   try {
-    return parseTokenFile(readTextFile(file, MAX_TOKEN_FILE_BYTES));
+    const text = readTextFileIfThere(file, MAX_TOKEN_FILE_BYTES);
+    return text === null ? [] : parseTokenFile(text);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
     throw new CommandError(`${file} cannot be used (${reasonOf(error)}).`, { cause: error });
   }
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Clock } from '../scheduling/clock.ts';
-import { readTextFile, replaceTextFile } from '../text-file.ts';
+import { readTextFileIfThere, replaceTextFile } from '../text-file.ts';
 import { isAlive, ownerName } from '../upstream/budget/journal/owner.ts';
 
 const FILE = 'counts.lock';
@@ -67,12 +67,7 @@ export class FileLock {
   }
 
   #read(): string {
-    try {
-      return readTextFile(this.#path, MAX_BYTES);
-    } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
-      throw error;
-    }
+    return readTextFileIfThere(this.#path, MAX_BYTES) ?? '';
   }
 
   #write(now: number): void {

@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { isMissing } from '../text-file.ts';
 
 /** Reads what another process adds to a file. */
 export class FollowedFile {
@@ -37,7 +38,7 @@ function openIfThere(path: string): number | null {
   try {
     return openSync(path, 'r');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    if (isMissing(error)) return null;
     throw error;
   }
 }

@@ -1,18 +1,10 @@
-import {
-  closeSync,
-  fstatSync,
-  openSync,
-  renameSync,
-  rmSync,
-  truncateSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, fstatSync, openSync, renameSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { reasonOf } from '../errors.ts';
 import { inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import { loopTurns } from '../scheduling/loop-turns.ts';
-import { readTextFile } from '../text-file.ts';
+import { readTextFileIfThere, writeWhole } from '../text-file.ts';
 import { HEAD, otherVersion, parseLine, type SeriesLine } from './series-lines.ts';
 
 /** The name of the file. */
@@ -68,7 +60,7 @@ export class SeriesFile {
   async open(apply: (line: SeriesLine) => void): Promise<boolean> {
     const { complain, folder } = this.#options;
     try {
-      const text = readIfThere(this.#path);
+      const text = readTextFileIfThere(this.#path, MOST_BYTES);
       const head = text?.slice(0, text.indexOf('\n')) ?? HEAD;
       const version = head === HEAD ? null : otherVersion(head);
       if (version !== null) {
@@ -194,18 +186,4 @@ export class SeriesFile {
       `STATE_DIR ${folder}: ${SERIES_FILE} cannot be written (${reasonOf(error)}). The history of counts is not saved until it can be written again.`,
     );
   }
-}
-
-function readIfThere(path: string): string | null {
-  try {
-    return readTextFile(path, MOST_BYTES);
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
-    throw error;
-  }
-}
-
-/** Writes a text of ASCII characters. A full disk can take a part of it: that is a failure. */
-function writeWhole(file: number, text: string): void {
-  if (text !== '' && writeSync(file, text) < text.length) throw new Error('ENOSPC');
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { reasonOf } from '../../errors.ts';
 import type { Clock } from '../../scheduling/clock.ts';
-import { readTextFile, replaceTextFile } from '../../text-file.ts';
+import { readTextFileIfThere, replaceTextFile } from '../../text-file.ts';
 import { type Past, type SavedPast, type Start, savedCounters } from './past.ts';
 import { STEPS } from './steps.ts';
 
@@ -53,9 +53,9 @@ export class HistoryFile {
     const from = folder();
     if (from === null) return;
     try {
-      past.restore(savedPastOf(JSON.parse(readTextFile(join(from, FILE), MAX_BYTES))));
+      const text = readTextFileIfThere(join(from, FILE), MAX_BYTES);
+      if (text !== null) past.restore(savedPastOf(JSON.parse(text)));
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return;
       complain(
         `STATE_DIR ${from}: ${FILE} cannot be used (${error instanceof SyntaxError ? 'damaged' : reasonOf(error)}). The console starts without the history of the last hour.`,
       );

@@ -2,7 +2,7 @@ import { closeSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { reasonOf } from '../../../errors.ts';
 import { type Clock, type Moment, momentOf } from '../../../scheduling/clock.ts';
-import { openReplacement, readTextFile } from '../../../text-file.ts';
+import { openReplacement, readTextFileIfThere } from '../../../text-file.ts';
 import { CO_TENANT_REMEMBERED_WINDOWS } from '../law/caution.ts';
 import {
   type Journal,
@@ -85,12 +85,8 @@ const FILE = 'leases.log';
 
 /** The content of a file; `null` if there is none, or none that can be trusted. */
 function readBefore(path: string): LeaseLines | null {
-  try {
-    return readLeaseLines(readTextFile(path, MAX_BYTES));
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
-    throw error;
-  }
+  const text = readTextFileIfThere(path, MAX_BYTES);
+  return text === null ? null : readLeaseLines(text);
 }
 
 /** Whether users other than this process's own, and root, can change files in a folder. */

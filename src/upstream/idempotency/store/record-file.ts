@@ -9,14 +9,13 @@ import {
   renameSync,
   rmSync,
   statSync,
-  writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { reasonOf } from '../../../errors.ts';
 import { type AtOnce, inBackground } from '../../../scheduling/at-once.ts';
 import type { Clock } from '../../../scheduling/clock.ts';
 import { loopTurns } from '../../../scheduling/loop-turns.ts';
-import { readTextFile } from '../../../text-file.ts';
+import { readTextFileIfThere, writeWhole } from '../../../text-file.ts';
 import { parseHead, parseRecordLine, type RecordLine, type RecordsHead } from './record-lines.ts';
 
 /** The name of the file, */
@@ -85,10 +84,10 @@ export class RecordFile {
     const incomplete = join(this.#options.folder, INCOMPLETE_FILE);
     let path = this.#path;
     try {
-      let text = readIfThere(path);
+      let text = readTextFileIfThere(path, MOST_BYTES);
       if (text === null) {
         path = incomplete;
-        text = readIfThere(path);
+        text = readTextFileIfThere(path, MOST_BYTES);
         if (text === null) return null;
       }
       const recalled = parse(text);
@@ -263,22 +262,6 @@ function parse(text: string): Recalled | null {
   const parsed = lines.slice(1).map(parseRecordLine);
   const good = parsed.filter((line) => line !== null);
   return { head, lines: good, hasLost: good.length < parsed.length };
-}
-
-function readIfThere(path: string): string | null {
-  try {
-    return readTextFile(path, MOST_BYTES);
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
-    throw error;
-  }
-}
-
-/** A full disk can take a part of a text: that is a failure. */
-function writeWhole(file: number, text: string): void {
-  if (text === '') return;
-  const bytes = Buffer.from(text);
-  if (writeSync(file, bytes) < bytes.length) throw new Error('ENOSPC');
 }
 
 /** Lets the new name of a file survive the end of the machine. */
