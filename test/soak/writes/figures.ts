@@ -1,0 +1,125 @@
+import type { LoggedRequest } from '../../../src/sandbox/http/log.ts';
+import { mostArrivals } from '../../support/replicas/window.ts';
+import type { Ended } from './caller.ts';
+import { type Creation, creationIn, fates } from './creations.ts';
+import { WINDOW_MS } from './times.ts';
+import type { WritesUpstream } from './upstream.ts';
+
+/** What came of creations, as the tables of the upstream show it. */
+export interface Figures {
+  readonly creations: number;
+  readonly kills: number;
+  /** Creations with more rows than one. */
+  readonly duplicates: readonly string[];
+  /** Creations that a caller was told of, and that have no row. */
+  readonly lost: readonly string[];
+  /** Creations whose caller got the id of another row, but for that of an equal twin. */
+  readonly wrongIds: readonly string[];
+  /** Creations whose caller got a rejection, or no final answer. */
+  readonly failed: readonly string[];
+  /** Creations whose outcome stays unknown. */
+  readonly unknown: readonly string[];
+  readonly unknownShare: number;
+  /** Requests whose outcome the gateway has not heard. */
+  readonly ambiguities: number;
+  readonly readsPerAmbiguity: number;
+  readonly mostSends: number;
+  readonly mostInWindow: number;
+  /** All of it as lines of a table. */
+  readonly table: string;
+}
+
+/** What has happened. */
+export interface Story {
+  readonly upstream: WritesUpstream;
+  readonly creations: readonly Creation[];
+  /** By the index of the creation. */
+  readonly ends: readonly Ended[];
+  /** When gateways were killed, in milliseconds since 1970. */
+  readonly killedAt: readonly number[];
+}
+
+/** A request that arrived so shortly before a kill had no response that its gateway could store, in milliseconds. */
+const LAST_MOMENT_MS = 5;
+
+const ambiguous = new Set(['drop', 'hang', 'html', 'truncated']);
+
+/** Compares what callers were told with the tables of the upstream. */
+export function figuresOf(story: Story): Figures {
+  const { creations, ends, killedAt, upstream } = story;
+  const { requests } = upstream;
+  const sends = creations.map((): LoggedRequest[] => []);
+  for (const request of requests) {
+    const { body, method, path } = request;
+    const number = method === 'POST' ? creationIn(`${path} ${JSON.stringify(body)}`) : null;
+    if (number !== null) sends[number]?.push(request);
+  }
+  const isAmbiguous = ({ at, fault = '' }: LoggedRequest): boolean =>
+    ambiguous.has(fault) || killedAt.some((end) => end >= at && end - at < LAST_MOMENT_MS);
+  const stories = creations.map((creation, n) => {
+    const { fate, hasTwin, kills, noun, token } = creation;
+    const end = ends[n] as Ended;
+    const own = sends[n] ?? [];
+    const rows = upstream.rowsOf(creation);
+    const twin = upstream.twinOf(token);
+    const { answers, how, id, kind, unanswered } = end;
+    const marks = `${kills ? ', killed' : ''}${hasTwin ? `, twin ${twin}` : ''}`;
+    return {
+      ...end,
+      fate,
+      rows,
+      sends: own.filter(({ refused }) => !refused).length,
+      ambiguities: own.filter(isAmbiguous).length,
+      // A refused request and one of an attempt that was not answered are in no receipt.
+      reads: noun.upload || unanswered > 0 ? null : end.calls - own.length,
+      isOfTwin: kind === 'done' && id === twin,
+      text: `${token} ${noun.name}, ${fate}${marks}: ${kind} ${id || ''} ${how}; rows ${rows.join(' ') || 'none'}; ${own.length} sends; ${unanswered} x unanswered, ${answers.join(' ')}`,
+    };
+  });
+  type Told = (typeof stories)[number];
+  const texts = (fits: (each: Told) => boolean): string[] =>
+    stories.filter(fits).map(({ text }) => text);
+  const reads = requests.filter(({ method }) => method === 'GET').length;
+  const ambiguities = stories.reduce((sum, each) => sum + each.ambiguities, 0);
+  const unknown = texts(({ kind }) => kind === 'unknown');
+  const figures = {
+    creations: creations.length,
+    kills: killedAt.length,
+    duplicates: texts(({ rows }) => rows.length > 1),
+    lost: texts(({ isOfTwin, kind, rows }) => kind === 'done' && !isOfTwin && rows.length === 0),
+    wrongIds: texts(
+      ({ id, isOfTwin, kind, rows }) =>
+        kind === 'done' && !isOfTwin && rows.length > 0 && !rows.includes(id),
+    ),
+    failed: texts(({ kind }) => kind === 'rejected' || kind === 'endless'),
+    unknown,
+    unknownShare: unknown.length / creations.length,
+    ambiguities,
+    readsPerAmbiguity: reads / Math.max(1, ambiguities),
+    mostSends: Math.max(...stories.map((each) => each.sends)),
+    mostInWindow: mostArrivals(requests, WINDOW_MS),
+  };
+  const byFate = fates.map((fate) => {
+    const all = stories.filter((each) => each.fate === fate);
+    const told = all.filter((each) => each.reads !== null);
+    const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
+    const outcomes = ['EXECUTED', 'REPLAYED', 'RECONCILED'].map(
+      (how) => all.filter((each) => each.how === how).length,
+    );
+    const lookedUp = `${sum(told.map((each) => each.reads ?? 0))} reads for ${sum(told.map((each) => each.ambiguities))} ambiguities`;
+    const unsettled = all.filter(({ kind }) => kind === 'unknown').length;
+    return `${fate.padEnd(29)} ${all.length} (${outcomes.join(', ')}), ${unsettled} unknown; ${lookedUp}`;
+  });
+  const { rows, twins } = upstream.coTenant;
+  const table = [
+    `${figures.creations} creations, ${figures.kills} kills, ${rows} rows of a co-tenant, ${twins} of them equal`,
+    `duplicates ${figures.duplicates.length}, lost ${figures.lost.length}, wrong ids ${figures.wrongIds.length}, failed ${figures.failed.length}`,
+    `unknown ${unknown.length} (${(100 * figures.unknownShare).toFixed(1)} %)`,
+    `reads ${reads} for ${ambiguities} ambiguities: ${figures.readsPerAmbiguity.toFixed(2)}`,
+    `sends per key at most ${figures.mostSends}; most requests in a window ${figures.mostInWindow}`,
+    'By fate, with (executed, replayed, reconciled), and reads of creations whose attempts were all answered:',
+    ...byFate.map((line) => `  ${line}`),
+    ...unknown.map((text) => `  unknown: ${text}`),
+  ].join('\n');
+  return { ...figures, table };
+}
