@@ -1,6 +1,6 @@
 /**
- * A new idempotency key, for the header `Idempotency-Key`: a UUIDv7, whose time tells the gateway how old it is. Make it
- * when the person decides, and send it with each request for that decision.
+ * A new idempotency key, for the header `Idempotency-Key`: a UUIDv7, which contains the time at which it was made.
+ * Make it when the user decides, and send it with each request for that decision.
  */
 export function idempotencyKey(): string {
   // `crypto.randomUUID` does not exist on pages without HTTPS.

@@ -3,11 +3,11 @@ import { backOffMs, repeat } from './repeat.ts';
 import { hasCode, isOpen, retryAfterMs } from './retry-after.ts';
 import { isOld, type KeptWrite, type WriteStorage, writeStore } from './write-store.ts';
 
-/** A mutation that a person has decided on, and that has no final answer yet. */
+/** A mutation that a user has decided on, and that has no final answer yet. */
 export interface PendingWrite extends KeptWrite {
   /**
    * `sending`: a request is under way. `waiting`: until `retryAt`. `offline`: until the browser is online. `stopped`: not
-   * under way, as after a reload; `send` goes on with it. `expired`: not confirmed within 24 hours.
+   * under way, as after a reload; `send` continues it. `expired`: not confirmed within 24 hours.
    */
   readonly state: 'sending' | 'waiting' | 'offline' | 'stopped' | 'expired';
   /** When the next request is sent, in milliseconds since 1970; `null` unless `state` is `waiting`. */
@@ -127,7 +127,7 @@ export function pendingWrites(options: PendingWritesOptions): PendingWrites {
             const { errors = [] } = await answer;
             const least = retryAfterMs(errors, undefined, true);
             if (least === null) {
-              // Whoever logs in again can go on with it.
+              // It continues when the user has logged in again.
               end = isUnsure && errors.some(isUnauthenticated) ? 'stopped' : null;
               return null;
             }

@@ -19,7 +19,7 @@ export interface RepeatLimits {
 /** First delay if none is given, in milliseconds; the next is twice as long. */
 const BACK_OFF_MS = 1000;
 
-/** The delay after so many tries, if none is given, in milliseconds. */
+/** The delay after a number of tries, if none is given, in milliseconds. */
 export const backOffMs = (tries: number): number => BACK_OFF_MS * 2 ** (tries - 1);
 
 /**

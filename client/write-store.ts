@@ -4,7 +4,7 @@ export interface KeptWrite {
   readonly key: string;
   readonly operation: string;
   readonly variables: object;
-  /** When the person decided, in milliseconds since 1970. */
+  /** When the user decided, in milliseconds since 1970. */
   readonly madeAt: number;
   /** Whether a request may have changed something already. */
   readonly isUnsure: boolean;

@@ -144,7 +144,7 @@ describe('a pending write', () => {
     world.expectRest();
   });
 
-  it('tells every listener until it leaves, with one list for one state', async () => {
+  it('calls every listener until it unsubscribes, with one list for one state', async () => {
     let told = 0;
     const leave = world.writes.subscribe(() => {
       told += 1;

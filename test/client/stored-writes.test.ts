@@ -107,7 +107,7 @@ describe('the storage of pending writes', () => {
     expect(world.page({ owner: 'a' }).list()).toHaveLength(1);
     for (const owner of ['', 'b', 'a:b']) expect(world.page({ owner }).list()).toEqual([]);
     world.client.clock.jumpWall(DAY_MS);
-    // Nothing of anybody is left for longer.
+    // Writes of other owners are removed too.
     world.page({ owner: 'b' });
     expect(world.storage.length).toBe(0);
   });

@@ -44,9 +44,9 @@ export class WriteWorld {
     afterEach(() => this.gateway.stop());
   }
 
-  /** Ends the page without a word, as a crash does, and opens it again. */
+  /** Ends the page as a crash does, and opens it again. */
   reload(): void {
-    // Nobody moves the time of the page before.
+    // The clock of the page before stands still.
     this.client = new TimedClient(this.#minified);
     this.shown = [];
     this.writes = this.page();

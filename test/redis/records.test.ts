@@ -49,7 +49,7 @@ describeWith(redisServer, 'a record of a key', () => {
     expect(await b.put([{ ...sent, token: 'b.1', text: 'absent' }])).toEqual([true]);
   });
 
-  it('gets the outcome of the replica that has sent the request, whoever owns it', async () => {
+  it('gets the outcome of the replica that has sent the request, also if another one owns it', async () => {
     const { actors } = await stageOf('a', 'b');
     const [a, b] = actors;
     await a.claim('key', 'a.1');

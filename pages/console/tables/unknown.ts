@@ -9,7 +9,7 @@ interface Shown extends UnknownOutcome {
   readonly now: number;
 }
 
-/** The last writes whose outcome was unknown, for whoever asks about one; not there if there are none. */
+/** The last writes whose outcome was unknown. Hidden if there are none. */
 export function createUnknown(section: HTMLElement): (state: ConsoleState) => void {
   const table = createTable<Shown>(
     'Unknown outcomes of writes',

@@ -87,7 +87,7 @@ describeWith(
       send(scene, 0, 5).catch(() => undefined);
       await underWay(scene);
       await scene.cluster.replica(0).end('SIGKILL');
-      // It may have had its effect, and nobody was told.
+      // It may have had its effect, and no caller has its response.
       expect(await answered(scene, 1)).toBe('OUTCOME_UNKNOWN');
       expect(requests(scene)).toHaveLength(1);
     });

@@ -130,7 +130,7 @@ describe('a key in use', () => {
     expect(outcomes.filter((outcome) => outcome === 'REPLAYED')).toHaveLength(19);
   });
 
-  it('is refused with 409 when the patience of a caller ends, and tells when to retry', async () => {
+  it('is refused with 409 and the time of a retry when the patience of a caller ends', async () => {
     const key = next();
     let answer = () => {};
     const held = new Promise<void>((resolve) => {

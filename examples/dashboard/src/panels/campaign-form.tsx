@@ -45,8 +45,8 @@ function sortRejection(message: string): Answer {
 }
 
 /**
- * Makes a campaign, once: a second press, a lost answer and a reload do not make another. What is wrong stands where
- * it is to be mended. 1 upstream call; none for wrong input.
+ * Makes a campaign, once: a second press, a lost answer and a reload do not make another. What is wrong stands at
+ * its field. 1 upstream call; none for wrong input.
  */
 export function CampaignForm({ writes }: { writes: Writes }) {
   const form = useRef<HTMLFormElement>(null);
@@ -80,7 +80,7 @@ export function CampaignForm({ writes }: { writes: Writes }) {
     }
   }
 
-  /** Sends it, unless somebody discards it or it expires: then its line says so. */
+  /** Sends a campaign. A rejection means that it was discarded or has expired: its line says so. */
   function start(variables: Variables): void {
     send(variables).catch(() => {});
   }
@@ -100,7 +100,7 @@ export function CampaignForm({ writes }: { writes: Writes }) {
       setAnswer({ ...nothing, refusal: 'The campaign may have been created.' });
   }
 
-  // Goes on with what the page before has left, and shows it, so that it can be mended.
+  // Continues what the page before has left, and shows it, so that it can be corrected.
   useEffect(() => {
     for (const { state, variables } of writes.of('CreateCampaign')) {
       if (state !== 'stopped') continue;

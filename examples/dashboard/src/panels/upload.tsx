@@ -33,7 +33,7 @@ export function UploadPanel({ writes }: { writes: Writes }) {
   }
 
   function send(file: File | null | undefined): void {
-    // Rejects if somebody has discarded it, or it has expired: its line says so.
+    // Rejects when it is discarded or expires: its line says so.
     if (file && !current) upload(file).catch(() => setState({ is: 'idle' }));
   }
 

@@ -5,13 +5,13 @@ interface PendingLineProps {
   readonly write: PendingWrite;
   /** What it is to do: "the campaign was created". */
   readonly done: string;
-  /** What to do after a reload, if that is not up to the page. */
+  /** What the user has to do after a reload, if the page cannot continue the write itself. */
   readonly next?: string;
-  /** Gives it up. */
+  /** Discards the write. */
   readonly discard: () => void;
 }
 
-/** Where a write is, in words; absent while it is simply being sent. */
+/** The state of a write as a sentence; none while its first request is under way. */
 function wordsOf({ isUnsure, state }: PendingWrite, done: string, next?: string) {
   if (state === 'stopped') return next ?? `Not yet known whether ${done}.`;
   if (state === 'expired') return `Not known after 24 hours whether ${done}. Please check.`;
@@ -22,7 +22,7 @@ function wordsOf({ isUnsure, state }: PendingWrite, done: string, next?: string)
   return state === 'waiting' && 'The API is busy. Sending again automatically.';
 }
 
-/** Says what becomes of a write that is not simply being sent. Screen readers hear each sentence once. */
+/** Shows the state of a write after its first request. Screen readers announce each sentence once. */
 export function PendingLine({ write, done, next, discard }: PendingLineProps) {
   const words = wordsOf(write, done, next);
   return (

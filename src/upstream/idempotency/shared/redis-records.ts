@@ -223,7 +223,7 @@ export class RedisRecords implements Records {
       },
       sending: (next) => own.sending(next),
       unsent: () => own.unsent(),
-      // Nobody waits for Redis: a replica that asks before Redis has it joins, and one that is killed before has left a
+      // The caller does not wait for Redis: a replica that asks before Redis has it joins, and one that is killed before has left a
       // record of its request.
       ended: (outcome) => {
         const saved = own.ended(outcome);

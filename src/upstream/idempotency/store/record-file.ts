@@ -54,7 +54,7 @@ export interface Recalled {
 
 /**
  * The file of records: a snapshot, and a line for each change since. Lines survive the end of the process, and with
- * `save` also that of the machine. While it cannot be written, it has another name, so that nobody takes it for complete.
+ * `save` also that of the machine. While it cannot be written, it has another name, so that no process takes it for complete.
  */
 export class RecordFile {
   readonly #options: RecordFileOptions;

@@ -55,7 +55,7 @@ describe('An update with `expected`', () => {
     readsOn();
     while (methods().length < 2) await clock.settle();
     await clock.settle();
-    // It was done, but nobody knows yet.
+    // The change was made, and its response is still held back.
     expect(methods()).toEqual(['GET', 'PUT']);
     writesOn();
     const results = (await Promise.all([first, plain, second])).map(({ data }) => data?.updated);
@@ -220,14 +220,14 @@ describe('After an update whose outcome is unknown', () => {
   });
 });
 
-it('A rejected update makes nobody wait', async () => {
+it('A rejected update holds no lock afterwards', async () => {
   const rejected = await channels.ask({ id: '999999', name: 'x' }, undefined, { on });
   expect(rejected.data?.updated).toMatchObject({ __typename: 'Rejected' });
   const again = await channels.ask({ id: '999999', name: 'x' }, { name: 'x' }, { on });
   expect(again.data?.updated).toMatchObject({ __typename: 'Rejected' });
 });
 
-it('An update that exceeds the limit of its operation makes nobody wait', async () => {
+it('An update that exceeds the limit of its operation holds no lock afterwards', async () => {
   const few = await stage.open({ clock, env: { OPERATION_MAX_CALLS: '1' } });
   const { errors } = await setIf('A', 'B', { on: few });
   expect(errors[0]?.extensions).toMatchObject({ code: 'OPERATION_TOO_EXPENSIVE' });
