@@ -32,7 +32,7 @@ export interface PendingWritesOptions {
   readonly send: (write: PendingWrite, signal: AbortSignal) => Promise<WriteAnswer>;
   /** Who is logged in, such as an id: writes of others are not listed. @default '' */
   readonly owner?: string;
-  /** Operations whose variables contain secrets. Their writes are kept in memory only. */
+  /** Operations whose variables contain secrets, as they are passed to `send`. They are kept in memory only. */
   readonly secret?: readonly string[];
   /** Where writes are stored; `null` for memory only. @default `localStorage`, if there is one */
   readonly storage?: WriteStorage | null;

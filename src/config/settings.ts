@@ -101,7 +101,7 @@ const table: Readonly<Record<string, Entry>> = {
     'Maximum time that a read waits for a slot of the rate limit before it fails with `BUDGET_EXHAUSTED`. A client can shorten it, not extend it.',
   ),
   STATE_DIR: text('state').describe(
-    'Folder in which the process saves its sent requests, the outcomes of mutations with idempotency keys, the history of the console and the history of counts for the next process; `off` disables it. Without it, each start uses only half of each rate limit for one window, or until the API reports what remains.',
+    'Folder in which the process saves its sent requests, the outcomes of mutations with idempotency keys, the history of the console and the history of counts for the next process; `off` disables it. With Redis, requests and outcomes are in Redis instead. Without it, each start uses only half of each rate limit for one window, or until the API reports what remains.',
   ),
   REDIS_URL: secret.describe(
     'Redis shared by several processes, which then share one rate limit and one cache: `redis://` or `rediss://` with password and database. Several URLs, separated by commas, are the URLs of Sentinels.',
@@ -199,7 +199,7 @@ const table: Readonly<Record<string, Entry>> = {
     'Time for which the outcome of a mutation with an idempotency key is kept. A retry within this time does not make the change again.',
   ),
   IDEMPOTENCY_MAX_BYTES: integer(65_536, 2 ** 30, 32 * 1024 * 1024).describe(
-    'Memory for these outcomes, about 1 kB each; they are also saved in `STATE_DIR`. If it is full, the caller with the most of them loses its oldest one.',
+    'Memory for these outcomes, about 1 kB each; they are also saved in `STATE_DIR`, or in Redis. If it is full, the caller whose outcomes take the most memory loses its oldest one.',
   ),
   WRITE_SETTLE_MS: integer(0, DAY_MS, 5000).describe(
     'After a write whose response was lost, the gateway waits for this time before it looks for the change, because the API can still be executing the request.',

@@ -99,9 +99,10 @@ return reply
 
 /**
  * Writes records: {records: [{name, token, sent, ms, owned, asIs}], max}, and their texts, empty to delete one. It is
- * owned from then on if `owned` is set, and free otherwise. The token is `-` for what a replica publishes. With `asIs` it is only not owned any more: deleted if nothing
- * was sent, and else as it is. Returns {epoch, now, isKnown, done}: a 1 for each that was written, and a 0 for each that
- * another has replaced; none where the replica did not know the epoch.
+ * owned from then on if `owned` is set, and free otherwise. The token is `-` for what a replica publishes. With `asIs`
+ * it is only not owned any more: deleted if nothing was sent, and else as it is. Returns {epoch, now, isKnown, done}: a
+ * 1 for each that was written, and a 0 for each that another has replaced; none where the replica did not know the
+ * epoch.
  */
 export const put = `
 local A = cjson.decode(ARGV[6])
