@@ -1,62 +1,29 @@
 import DataLoader from 'dataloader';
-import {
-  UpstreamFailure,
-  type UpstreamName,
-  UpstreamRejected,
-  upstreamTitle,
-} from '../../errors.ts';
+import { UpstreamFailure, type UpstreamName, upstreamTitle } from '../../errors.ts';
 import type { Resource } from '../../resources.ts';
 import { type AtOnce, andThen, inBackground, UnderWay } from '../../scheduling/at-once.ts';
 import { loopTurns } from '../../scheduling/loop-turns.ts';
 import type { KeyState } from '../../upstream/budget/budgets.ts';
 import type { CountPoint, SeriesOf, StepSpan } from '../../upstream/count-history.ts';
 import type { IdempotencyKey, KeyName } from '../../upstream/idempotency/idempotency-key.ts';
-import { cachedRow, findById, findFresh, lastKnownRow } from '../../upstream/lists/find-by-id.ts';
+import { cachedRow, findById, lastKnownRow } from '../../upstream/lists/find-by-id.ts';
 import { foreseenPages } from '../../upstream/lists/foreseen.ts';
 import type { Lists } from '../../upstream/lists/pages.ts';
 import type { ListSource } from '../../upstream/lists/read-pages.ts';
 import type { ListView } from '../../upstream/lists/views/view.ts';
 import { type CachedRows, readCached, readWhole } from '../../upstream/lists/views/whole.ts';
-import type { Window, WindowRow } from '../../upstream/lists/walk.ts';
+import type { Window } from '../../upstream/lists/walk.ts';
 import { readAll, readWindow, type WindowArguments } from '../../upstream/lists/window.ts';
 import type { Access, PlannedMode } from '../../upstream/operation.ts';
 import type { Reader } from '../../upstream/reader.ts';
 import type { Call, Known, List, Read, Row, Write } from '../../upstream/request.ts';
-import { Conflict, type Expectation } from '../expectation.ts';
+import type { Expectation } from '../expectation.ts';
 import { withCandidateIds } from '../ids/candidate-ids.ts';
 import { type Seal, sealOf } from '../ids/seal.ts';
 import { type Fingerprints, fingerprintsOf } from '../keyed/fingerprint.ts';
+import { Connection } from './connection.ts';
+import { guardedWrite } from './guarded-write.ts';
 import { WantedRows } from './wanted-rows.ts';
-
-/**
- * A Relay connection with its page info, as the connection types of the graph resolve both. Cursors are made when
- * they are read, which few operations do.
- */
-export class Connection<R> {
-  readonly edges: readonly WindowRow<R>[];
-  readonly totalCount: number | null;
-  readonly hasNextPage: boolean;
-  readonly hasPreviousPage: boolean;
-
-  constructor({ rows, total, hasNextPage, hasPreviousPage }: Window<R>) {
-    this.edges = rows;
-    this.totalCount = total;
-    this.hasNextPage = hasNextPage;
-    this.hasPreviousPage = hasPreviousPage;
-  }
-
-  get pageInfo(): this {
-    return this;
-  }
-
-  get startCursor(): string | null {
-    return this.edges[0]?.cursor ?? null;
-  }
-
-  get endCursor(): string | null {
-    return this.edges.at(-1)?.cursor ?? null;
-  }
-}
 
 /** Maximum number of rows of windows resolved in one turn of the event loop, so that other work does not wait. */
 const ROWS_A_TURN = 400;
@@ -167,8 +134,8 @@ export class Source {
    * Sends an update of a row of a list: 1 upstream request, as `write`. The result has the state before it as well.
    * That is looked up when the response is there, so that it includes all writes that were confirmed until then.
    *
-   * With an expectation, all other writers of the row wait from the comparison to the end of the write. It costs the
-   * read of the row if no fresh response with it is cached.
+   * With an expectation, all other writers of the row wait from the comparison to the end of the write: see
+   * `guardedWrite` for its cost.
    * @throws Conflict if the row is not as expected; the write is then not sent.
    */
   async update<R extends Row>(
@@ -177,46 +144,10 @@ export class Source {
     write: Write<Known<R>>,
     expected: Expectation<R> | null = null,
   ): Promise<Updated<Known<R>, R>> {
-    const guarded = expected ? this.#guarded(list, id, write, expected) : write;
-    return this.#updated(guarded, () => lastKnownRow(this.#required, list, id, this.#access));
-  }
-
-  #guarded<R extends Row>(
-    list: List<R>,
-    id: number,
-    write: Write<Known<R>>,
-    expected: Expectation<R>,
-  ): Write<Known<R>> {
-    return {
-      ...write,
-      guard: () => this.#compare(list, id, expected),
-      // After the first request, the row is as expected no more: it is compared with what the request sets.
-      evidence: {
-        kind: 'row',
-        list,
-        id,
-        applied: (row) => (expected.isUpdated(row as R) ? (row as R) : null),
-        mayRepeat: true,
-      },
-    };
-  }
-
-  async #compare<R extends Row>(
-    list: List<R>,
-    id: number,
-    { typename, differences }: Expectation<R>,
-  ): Promise<void> {
     const lists = this.#required;
     const access = this.#access;
-    const cached = await cachedRow(lists, list, id, access);
-    const row = cached ?? (await findFresh(lists, list, id, access));
-    // A dry run assumes that an unknown row is as expected.
-    if (!cached && access.mode?.kind === 'planned') return;
-    if (!row) throw new UpstreamRejected(this.#upstream, 'The object does not exist.');
-    const differing = differences(row);
-    if (differing.length === 0) return;
-    if (!access.mode) this.#reader.conflicted();
-    throw new Conflict(typename, row, differing);
+    const guarded = expected ? guardedWrite({ lists, list, id, access }, write, expected) : write;
+    return this.#updated(guarded, () => lastKnownRow(lists, list, id, access));
   }
 
   /** The same for a row with a read of its own. */

@@ -217,7 +217,7 @@ export class ProcessRecords implements Records {
       const { name, text } = line;
       this.#kept.remove(name);
       const until = now + this.#options.keepMs;
-      this.#kept.set(this.#kept.add({ ...UNKNOWN_OWNER, name, firstAt: now, until }), text);
+      this.#kept.set(this.#kept.add({ ...UNREADABLE, name, firstAt: now, until }), text);
     } else {
       const { state, until, ...of } = line.record;
       // Time passes only while a process runs: a wall clock that was set must not remove records.
@@ -235,7 +235,7 @@ export class ProcessRecords implements Records {
 }
 
 /** The members of a record that cannot be read. */
-const UNKNOWN_OWNER = { scope: '', upstream: 'LINKS', mutation: '', secret: '', digest: '' } as const;
+const UNREADABLE = { scope: '', upstream: 'LINKS', mutation: '', secret: '', digest: '' } as const;
 
 /** Whether a record is of the content of a key. */
 export function isSame(

@@ -1,0 +1,51 @@
+import { UpstreamRejected } from '../../errors.ts';
+import { cachedRow, findFresh } from '../../upstream/lists/find-by-id.ts';
+import type { ListSource } from '../../upstream/lists/read-pages.ts';
+import type { Known, Row, Write } from '../../upstream/request.ts';
+import { Conflict, type Expectation } from '../expectation.ts';
+
+/** A row of a list, and the access to read it with. */
+interface RowSource<R extends Row> extends ListSource<R> {
+  readonly id: number;
+}
+
+/**
+ * An update that is sent only if its row is as expected, compared while all other writers of the row are excluded. The
+ * comparison costs the read of the row if no fresh response with it is cached. The write is rejected with `Conflict` if
+ * the row differs, and with `UpstreamRejected` if it does not exist; it is then not sent.
+ */
+export function guardedWrite<R extends Row>(
+  source: RowSource<R>,
+  write: Write<Known<R>>,
+  expected: Expectation<R>,
+): Write<Known<R>> {
+  const { id, list } = source;
+  return {
+    ...write,
+    guard: () => compare(source, expected),
+    // After the first request, the row is as expected no more: it is compared with what the request sets.
+    evidence: {
+      kind: 'row',
+      list,
+      id,
+      applied: (row) => (expected.isUpdated(row as R) ? (row as R) : null),
+      mayRepeat: true,
+    },
+  };
+}
+
+async function compare<R extends Row>(
+  { access, id, list, lists }: RowSource<R>,
+  { typename, differences }: Expectation<R>,
+): Promise<void> {
+  const { reader } = lists;
+  const cached = await cachedRow(lists, list, id, access);
+  const row = cached ?? (await findFresh(lists, list, id, access));
+  // A dry run assumes that an unknown row is as expected.
+  if (!cached && access.mode?.kind === 'planned') return;
+  if (!row) throw new UpstreamRejected(reader.upstream, 'The object does not exist.');
+  const differing = differences(row);
+  if (differing.length === 0) return;
+  if (!access.mode) reader.conflicted();
+  throw new Conflict(typename, row, differing);
+}
