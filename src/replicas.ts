@@ -146,8 +146,8 @@ export class Replicas {
       events,
     });
     this.#budgets = this.#createBudgets();
-    this.records = this.#createRecords(sealing);
     this.rowLocks = new RedisRowLocks({ replica: this.#replica, clock, times: this.#times });
+    this.records = this.#createRecords(sealing);
   }
 
   /** Begins to beat. Never throws. */
@@ -222,7 +222,7 @@ export class Replicas {
     const { idempotencyKeepMs: keepMs, idempotencyMaxBytes: maxBytes } = config;
     const own = new ProcessRecords({ clock, keepMs, maxBytes, digest: this.digest, events });
     const of = { replica: this.#replica, clock, times: this.#times };
-    return new RedisRecords({ ...of, sealing, own, keepMs, maxBytes });
+    return new RedisRecords({ ...of, sealing, rowLocks: this.rowLocks, own, keepMs, maxBytes });
   }
 
   #createStanding(): Standing {

@@ -4,6 +4,7 @@ import type { Answer, Row, World } from '../support/gateway.ts';
 import { describeWith, redisServer } from '../support/needs.ts';
 import { RedisServer } from '../support/redis-server.ts';
 import { startReplicas } from '../support/replica-worlds.ts';
+import { monitor, scriptsIn } from '../support/replicas/redis-insight.ts';
 
 let sandbox: Sandbox;
 let redis: RedisServer;
@@ -23,6 +24,15 @@ const ask = (world: World | undefined, key: string, query: string): Promise<Answ
   if (!world) throw new Error('no such replica');
   return world.ask(query, {}, { 'idempotency-key': `"${key}"`, prefer: 'wait=60' });
 };
+
+/** Scripts of a mutation without a key: it gets its slot, has touched tags, and its slot is over. */
+const UNKEYED = ['swap', 'touched', 'swap'];
+
+/** Sends a mutation, which succeeds. */
+async function send(world: World, key: string | null, query: string): Promise<void> {
+  const headers = key === null ? undefined : { 'idempotency-key': `"${key}"` };
+  expect((await world.ask(query, {}, headers)).errors).toEqual([]);
+}
 
 /** The channels of this name that exist. */
 async function channels(world: World | undefined, name: string): Promise<number> {
@@ -93,6 +103,32 @@ describeWith(redisServer, 'a mutation with a key, on replicas', () => {
       );
     }
     expect(await channels(a, 'Lost')).toBe(1);
+  });
+
+  it('takes one round trip more before it is sent than without a key, and none before its response', async () => {
+    const [world] = await startReplicas(1, redis, { on: sandbox });
+    if (!world) throw new Error('no replica');
+    open.push(world);
+    // Redis has loaded all scripts then, and the replica knows its data.
+    for (const key of ['first', null]) await send(world, key, creation(`Loads ${key}`));
+    await using heard = await monitor(redis.port);
+    const update = 'mutation { updateChannel(input: { id: "1", name: "Next" }) { __typename } }';
+    const taken: (readonly string[])[] = [];
+    for (const [key, query, expected] of [
+      [null, creation('Plain'), UNKEYED],
+      [null, update, UNKEYED],
+      ['creation', creation('Keyed'), ['take', ...UNKEYED, 'unlock', 'put']],
+      ['update', update, ['take', ...UNKEYED, 'put']],
+      [null, update, UNKEYED],
+    ] as const) {
+      const { length } = taken.flat();
+      await send(world, key, query);
+      const since = () => scriptsIn(heard.lines()).slice(length);
+      await expect.poll(() => since().length).toBeGreaterThanOrEqual(expected.length);
+      taken.push(since());
+      expect(since().slice(0, 2)).toEqual(expected.slice(0, 2));
+      expect(since().toSorted()).toEqual(expected.toSorted());
+    }
   });
 
   it('is as new on any replica when its request was refused for what it asks', async () => {

@@ -68,15 +68,16 @@ end
 `;
 
 /**
- * Takes a record: {name, token, sent, ms, max}, and its text if there is none, or an older one: what this replica knows
- * of the key. Returns {epoch, now, kind, text, sent, low}. `kind` is:
+ * Takes a record: {name, token, sent, ms, max, lock}, and its text if there is none, or an older one: what this replica
+ * knows of the key. Returns {epoch, now, kind, text, sent, low, locked}. `kind` is:
  *
  * - 'owned': the token is in the record. Its text and number are returned unless they are those of this replica.
  * - 'busy': a replica with a valid lease owns it.
  * - 'final': it has an outcome.
  * - 'again': nothing was done, since the replica did not know the epoch or the time.
  *
- * `low` is `E.kl`: later records may have been deleted only if they were older than that.
+ * `low` is `E.kl`: later records may have been deleted only if they were older than that. `lock`, {row, id}, is a row that is
+ * locked with a record that is owned; `locked` is what came of that, see the locks of rows, and empty if nothing was done.
  */
 export const take = `
 local A, TEXT = cjson.decode(ARGV[6]), ARGV[7]
@@ -92,7 +93,8 @@ else
   elseif ownedElsewhere(found) then kind = 'busy'
   else keep(A.name, A.token, sent, found.ends, known) end
 end
-local reply = {mark(), now, kind, known, sent, E.kl or 0}
+local locked = kind == 'owned' and A.lock and lockRow(A.lock.row, A.lock.id) or ''
+local reply = {mark(), now, kind, known, sent, E.kl or 0, locked}
 leave()
 return reply
 `;

@@ -29,6 +29,18 @@ local function barred(intents, intent)
   if not lock or lock.by == ME then return nil end
   return not lockEnds(lock) and 'excluded' or nil
 end
+
+-- Locks a row if no other replica has locked it: 'locked', 'waits' if writes to it are in flight, or 'busy'.
+local function lockRow(row, id)
+  local intents = field('!') or {}
+  local name = 'x:' .. row
+  local found = intents[name]
+  if found and found.by ~= ME and not lockEnds(found) then return 'busy' end
+  intents[name] = {u = now + LOCK_MS, t = {}, x = id, by = ME}
+  put('!', intents)
+  for _, intent in pairs(intents) do if intent.r == row then return 'waits' end end
+  return 'locked'
+end
 `;
 
 /**
@@ -37,16 +49,7 @@ end
  */
 export const lock = `
 local A = cjson.decode(ARGV[6])
-local intents = field('!') or {}
-local name = 'x:' .. A.row
-local found, kind = intents[name], 'locked'
-if SEEN ~= E.id or late then kind = 'again'
-elseif found and found.by ~= ME and not lockEnds(found) then kind = 'busy'
-else
-  intents[name] = {u = now + LOCK_MS, t = {}, x = A.id, by = ME}
-  put('!', intents)
-  for _, intent in pairs(intents) do if intent.r == A.row then kind = 'waits' end end
-end
+local kind = (SEEN ~= E.id or late) and 'again' or lockRow(A.row, A.id)
 local reply = {mark(), now, kind}
 leave()
 return reply

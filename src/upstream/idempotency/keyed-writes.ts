@@ -93,7 +93,8 @@ export class KeyedWrites {
   async #claim<T>(call: WriteCall<T>, key: IdempotencyKey): Promise<FreeClaim> {
     const { clock, records } = this.#options;
     const { caller } = call.access;
-    let claim = await records.claim(key);
+    const row = this.#runs.placeOf(call);
+    let claim = await records.claim(key, row);
     if (claim.kind !== 'busy') return claim;
     const { receipt, signal } = caller;
     receipt.waitBegins();
@@ -103,7 +104,7 @@ export class KeyedWrites {
       try {
         for (;;) {
           if (!place) throw this.#inUse(call, claim.retryAfterMs);
-          claim = await records.claim(key);
+          claim = await records.claim(key, row);
           if (claim.kind !== 'busy') return claim;
           const terms = { patienceMs: patienceOf(caller), signal };
           const isFree = await waitFor(claim.ended, clock, terms);

@@ -3,6 +3,7 @@ import type { IdempotencyGauges } from '../../observe/metrics/write-metrics.ts';
 import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { SlotRecord } from '../budget/budget.ts';
 import type { IdempotencyKey } from './idempotency-key.ts';
+import type { RowLock } from './row-locks.ts';
 
 /** What is known of a keyed write whose outcome is not: `attempts` requests were sent, the latest is over at `overAt`. */
 export interface Ambiguity {
@@ -46,6 +47,8 @@ export interface OwnedRecord {
    * process, which writes in `sending`.
    */
   readonly withSlot?: (ambiguity: Ambiguity) => SlotRecord;
+  /** The lock that was taken together with the record, if one was asked for and was free. Not released with the record. */
+  readonly lock?: RowLock;
   /** A request is about to be sent: resolves when a crash cannot lose that. */
   sending(ambiguity: Ambiguity): AtOnce<void>;
   /**
@@ -83,8 +86,11 @@ export interface Records {
   /** Names keys and callers, with a secret of the store. */
   readonly digest: Digest;
   readonly gauges: IdempotencyGauges;
-  /** Claims the record of a key. At most one owner at a time, over all replicas. */
-  claim(key: IdempotencyKey): AtOnce<Claim>;
+  /**
+   * Claims the record of a key. At most one owner at a time, over all replicas. A shared store locks `row` in the same
+   * round trip if the record gets owned and the lock is free, see `OwnedRecord.lock`.
+   */
+  claim(key: IdempotencyKey, row?: string): AtOnce<Claim>;
   /** Lets the next process have them. */
   close(): void;
 }

@@ -69,14 +69,19 @@ export class ProcessRowLocks implements RowLocks {
     return this.exclude(row, terms);
   }
 
+  /** Excludes all other writers of a row if it has none now; `null` otherwise. */
+  excludeNow(row: string): RowLock | null {
+    if (this.#rows.has(row)) return null;
+    return this.#lock(row, this.#writersOf(row), true);
+  }
+
   enter(row: string, terms: LockTerms): AtOnce<RowLock | null> {
     return this.#join(row, false, terms);
   }
 
   #join(row: string, alone: boolean, { patienceMs, signal }: LockTerms): AtOnce<RowLock | null> {
     if (signal.aborted) return null;
-    const writers = this.#rows.get(row) ?? { inside: 0, isExcluded: false, queue: new Set() };
-    this.#rows.set(row, writers);
+    const writers = this.#writersOf(row);
     // One that waits alone is not overtaken: otherwise it could wait for ever.
     if (writers.queue.size === 0 && fits(writers, alone)) return this.#lock(row, writers, alone);
     return new Promise((resolve) => {
@@ -97,6 +102,12 @@ export class ProcessRowLocks implements RowLocks {
       signal.addEventListener('abort', leave, { once: true });
       writers.queue.add(waiting);
     });
+  }
+
+  #writersOf(row: string): Writers {
+    const writers = this.#rows.get(row) ?? { inside: 0, isExcluded: false, queue: new Set() };
+    this.#rows.set(row, writers);
+    return writers;
   }
 
   #lock(row: string, writers: Writers, alone: boolean): RowLock {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { scripts } from '../../../src/redis/lua/scripts.ts';
 import type { RedisServer } from '../redis-server.ts';
 
 /** The hash that holds the budgets and what was granted of them. */
@@ -74,6 +75,14 @@ export async function monitor(port: number): Promise<Monitor> {
       await once(socket, 'close');
     },
   };
+}
+
+/** The names of the scripts that clients have run, in order, without heartbeats. */
+export function scriptsIn(lines: readonly string[]): string[] {
+  const names = new Map(Object.values(scripts).map(({ name, sha1 }) => [sha1, name]));
+  return lines
+    .flatMap((line) => names.get(/"EVALSHA" "(\w+)"/i.exec(line)?.[1] ?? '') ?? [])
+    .filter((name) => name !== scripts.beat.name);
 }
 
 /** The kinds of commands that clients have sent: scripts by their digest, without those that scripts gave. */

@@ -3,7 +3,9 @@ import { createSealing } from '../../../src/redis/seal.ts';
 import { systemClock } from '../../../src/scheduling/clock.ts';
 import type { IdempotencyKey } from '../../../src/upstream/idempotency/idempotency-key.ts';
 import type { Ambiguity, Claim, OwnedRecord } from '../../../src/upstream/idempotency/records.ts';
+import type { RowLock } from '../../../src/upstream/idempotency/row-locks.ts';
 import { RedisRecords } from '../../../src/upstream/idempotency/shared/redis-records.ts';
+import { RedisRowLocks } from '../../../src/upstream/idempotency/shared/redis-row-locks.ts';
 import { ProcessRecords } from '../../../src/upstream/idempotency/store/process-records.ts';
 import { describeWith, redisServer } from '../../support/needs.ts';
 import { clearUp } from '../../support/redis-connection.ts';
@@ -27,19 +29,22 @@ async function replicaOf(stage: ScriptStage, id: string, aheadMs = 0) {
     maxBytes: 1e7,
     digest: (text) => sealing.name('digest', text),
   });
+  const times = { beatMs: 20, leaseMs: 50, sendByMs: 300 };
+  const rowLocks = new RedisRowLocks({ replica: actor, clock, times });
   const records = new RedisRecords({
     replica: Object.assign(actor, {
       epochAgeMs: 3_600_000,
       toLocal: (shared: number) => clock.now() + shared - actor.now,
     }),
     clock,
-    times: { beatMs: 20, leaseMs: 50, sendByMs: 300 },
+    times,
     sealing,
+    rowLocks,
     own,
     keepMs: KEEP_MS,
     maxBytes: 1e9,
   });
-  return { actor, records };
+  return { actor, records, rowLocks };
 }
 
 async function stageOf(...names: readonly string[]) {
@@ -111,6 +116,34 @@ describeWith(redisServer, 'the records of replicas', () => {
     const message = { kind: 'record', name: 'key', free: true, by: 'a' };
     expect(stage.messages()).toContainEqual(expect.objectContaining(message));
     await owned(b);
+  });
+
+  it('are claimed together with a row, if it is free on all replicas', async () => {
+    const { a, b, server } = await stageOf('a', 'b');
+    const locks = async () =>
+      Object.keys(JSON.parse(((await server.command('HGET', STATE, '!')) as string) ?? '{}'));
+    const claim = async ({ records }: Party, name: string): Promise<RowLock | undefined> => {
+      const claimed = await records.claim(keyOf(name), 'row');
+      expect(claimed.kind).toBe('owned');
+      return claimed.kind === 'owned' ? claimed.record.lock : undefined;
+    };
+    const lock = await claim(a, 'one');
+    expect(await locks()).toEqual(['x:row']);
+    // Neither here nor there, and without a wait.
+    expect(await claim(a, 'two')).toBeUndefined();
+    expect(await claim(b, 'three')).toBeUndefined();
+    // Nor by the writer of a key that is in use, or has other content.
+    expect(await b.records.claim(keyOf('one'), 'row')).toMatchObject({ kind: 'busy' });
+    const patient = { patienceMs: 60_000, signal: new AbortController().signal };
+    const next = b.rowLocks.exclude('row', patient);
+    lock?.release();
+    (await next)?.release();
+    await expect.poll(locks).toEqual([]);
+    expect(await b.records.claim(keyOf('one', 'another'), 'row')).toEqual({ kind: 'reused' });
+    expect(await b.records.claim(keyOf('one'), 'row')).toMatchObject({ kind: 'busy' });
+    await expect.poll(locks).toEqual([]);
+    (await claim(b, 'four'))?.release();
+    await expect.poll(locks).toEqual([]);
   });
 
   it('answer all replicas with the outcome, also with other clocks', async () => {

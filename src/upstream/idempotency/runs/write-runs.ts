@@ -61,7 +61,7 @@ export class WriteRuns {
   async create<T>(call: WriteCall<T>, creation: Creation<T>): Promise<T> {
     const { records, writes } = this.#options;
     const { access, write } = call;
-    const entered = this.#enter(call, creation);
+    const entered = this.#enter(call);
     const hold = new SendHold<T>(entered instanceof Promise ? await entered : entered);
     try {
       const baseline = this.#baseline(call, creation);
@@ -93,7 +93,7 @@ export class WriteRuns {
     const creation = evidence?.kind === 'creation' ? evidence : null;
     let place: RowLock | null;
     try {
-      place = creation && (await this.#enter(call, creation));
+      place = record.lock ?? (creation && (await this.#enter(call)));
     } catch (error) {
       record.release();
       throw error;
@@ -219,17 +219,25 @@ export class WriteRuns {
   }
 
   /**
-   * Waits for equal creations that are under way: with a key, those of all replicas. An upload takes as long as its sender
-   * likes, so none waits for another.
+   * Names the lock of equal creations; `undefined` for other writes. An upload takes as long as its sender likes, so none
+   * waits for another.
    */
-  #enter<T>({ access, key, write }: WriteCall<T>, { content }: Creation<T>): AtOnce<RowLock> {
-    if (write.stream) return NO_LOCK;
-    const { records, rowLocks } = this.#options;
-    const { caller, credential } = access;
+  placeOf<T>({ access, write }: WriteCall<T>): string | undefined {
+    const { evidence, stream } = write;
+    if (evidence?.kind !== 'creation' || stream) return undefined;
+    const { digest } = this.#options.records;
+    return `creation ${digest(`${access.credential.partition} ${evidence.content}`)}`;
+  }
+
+  /** Waits for equal creations that are under way: with a key, those of all replicas. */
+  #enter<T>(call: WriteCall<T>): AtOnce<RowLock> {
+    const name = this.placeOf(call);
+    if (name === undefined) return NO_LOCK;
+    const { rowLocks } = this.#options;
+    const { caller } = call.access;
     const { receipt, signal } = caller;
-    const name = `creation ${records.digest(`${credential.partition} ${content}`)}`;
     const terms = { patienceMs: patienceOf(caller), signal };
-    const entered = key ? rowLocks.exclude(name, terms) : rowLocks.excludeHere(name, terms);
+    const entered = call.key ? rowLocks.exclude(name, terms) : rowLocks.excludeHere(name, terms);
     if (entered && !(entered instanceof Promise)) return entered;
     receipt.waitBegins();
     return Promise.resolve(entered).then((lock) => {

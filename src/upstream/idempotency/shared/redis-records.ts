@@ -16,12 +16,14 @@ import { type RecordState, sentFor } from '../store/record-lines.ts';
 import { EndsElsewhere } from './ends-elsewhere.ts';
 import { RECORDS_PER_COMMAND, RecordOutbox } from './record-outbox.ts';
 import { RecordTexts, type SharedRecord } from './record-texts.ts';
+import type { RedisRowLocks, WantedLock } from './redis-row-locks.ts';
 
 interface RedisRecordsOptions {
   readonly replica: Pick<Replica, 'call' | 'epoch' | 'epochAgeMs' | 'id' | 'toLocal'>;
   readonly clock: Clock;
   readonly times: Pick<ProtocolTimes, 'beatMs' | 'leaseMs' | 'sendByMs'>;
   readonly sealing: Pick<Sealing, 'open' | 'seal'>;
+  readonly rowLocks: Pick<RedisRowLocks, 'want'>;
   /** What this replica has executed or has heard of: it is published when Redis has lost its data. */
   readonly own: ProcessRecords;
   readonly keepMs: number;
@@ -45,6 +47,14 @@ interface Reply {
   readonly text: string | null;
   /** By how much the shared clock is ahead of that of this process. */
   readonly aheadMs: number;
+  /** Whether the lock was granted. */
+  readonly isLocked: boolean;
+}
+
+/** What a claim asks for: an ownership, and a lock. */
+interface Asked {
+  readonly token: string;
+  readonly wanted: WantedLock | null;
 }
 
 /** A record that a request of this replica uses. */
@@ -107,14 +117,16 @@ export class RedisRecords implements Records {
     return this.#options.own.gauges;
   }
 
-  async claim(key: IdempotencyKey): Promise<Claim> {
+  async claim(key: IdempotencyKey, row?: string): Promise<Claim> {
     const own = this.#options.own.claim(key);
     if (own.kind !== 'owned') return own;
     this.#claims += 1;
     const token = `${this.#options.replica.id}.${this.#claims.toString(36)}`;
+    const wanted = row === undefined ? null : this.#options.rowLocks.want(row);
     try {
-      return await this.#claimShared(key, own.record, token);
+      return await this.#claimShared(key, own.record, { token, wanted });
     } catch (error) {
+      wanted?.lock.release();
       if (!(error instanceof RedisUnavailable || error instanceof RedisRefused)) {
         own.record.release();
         throw error;
@@ -150,18 +162,25 @@ export class RedisRecords implements Records {
     this.#options.own.close();
   }
 
-  async #claimShared(key: IdempotencyKey, own: OwnedRecord, token: string): Promise<Claim> {
+  async #claimShared(
+    key: IdempotencyKey,
+    own: OwnedRecord,
+    { token, wanted }: Asked,
+  ): Promise<Claim> {
     const { name } = key;
-    const { aheadMs, kind, text } = await this.#ask(key, own, token);
+    const { aheadMs, isLocked, kind, text } = await this.#ask(key, own, { token, wanted });
+    if (!isLocked) wanted?.drop();
     const known = text === null ? null : this.#texts.read(name, text, aheadMs);
     const isReadable = text === null || known !== null;
     const isUsable = isReadable && (!known || isSame(known, key));
     // After a loss of data, the replica that has sent the request may not have published its outcome yet.
     const isEarly = own.ambiguity !== null && this.#youngMs > 0;
     if (kind === 'owned' && isUsable && !isEarly) {
-      return { kind, record: this.#lend(key, own, token, known) };
+      const lent = this.#lend(key, own, token, known);
+      return { kind, record: wanted && isLocked ? { ...lent, lock: wanted.lock } : lent };
     }
     own.release();
+    if (isLocked) wanted?.lock.release();
     if (kind === 'owned') this.#letGo(name, token);
     if (!isReadable) return { kind: 'unreadable' };
     if (!isUsable) return { kind: 'reused' };
@@ -180,22 +199,24 @@ export class RedisRecords implements Records {
   }
 
   /** One round trip; another one if Redis has lost its data since the latest. */
-  async #ask(key: IdempotencyKey, own: OwnedRecord, token: string): Promise<Reply> {
+  async #ask(key: IdempotencyKey, own: OwnedRecord, { token, wanted }: Asked): Promise<Reply> {
     const { keepMs, maxBytes: max, replica } = this.#options;
     const { name } = key;
     const state = own.ambiguity && stateOf(own.ambiguity);
     const record = this.#recordOf(key, own.firstAt, state);
-    const told = JSON.stringify({ name, token, sent: sentFor(state), ms: keepMs, max });
+    const lock = wanted && { lock: wanted.told };
+    const told = JSON.stringify({ name, token, sent: sentFor(state), ms: keepMs, max, ...lock });
     for (let claims = 0; claims < MOST_CLAIMS; claims += 1) {
       const { now: shared, rest } = await replica.call(scripts.take, (bounds) => {
         return [told, bounds ? this.#textAt(record, bounds.lower) : ''];
       });
-      const [kind, text, , low] = rest;
+      const [kind, text, , low, locked] = rest;
       if (kind === 'again') continue;
       const aheadMs = shared - this.now;
       if (Number(low) > 0) this.#lowAt = Math.max(this.#lowAt, Number(low) - aheadMs - keepMs);
       const isNew = kind === 'owned' && text === '';
-      return { kind: String(kind), text: isNew ? null : String(text), aheadMs };
+      const isLocked = locked === 'locked';
+      return { kind: String(kind), text: isNew ? null : String(text), aheadMs, isLocked };
     }
     throw new RedisUnavailable('Redis loses its data repeatedly', false);
   }

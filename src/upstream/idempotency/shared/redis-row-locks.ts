@@ -14,6 +14,16 @@ interface RedisRowLocksOptions {
   readonly times: Pick<ProtocolTimes, 'beatMs' | 'leaseMs'>;
 }
 
+/** A lock that another script takes together with its own work. Exactly one of both members is used. */
+export interface WantedLock {
+  /** What the script has to know. */
+  readonly told: { readonly row: string; readonly id: string };
+  /** The lock, which Redis has granted, or may have granted. */
+  readonly lock: RowLock;
+  /** Redis has certainly not granted it. */
+  drop(): void;
+}
+
 /**
  * The writers of all replicas. Those of this one take turns here; one that excludes all others also locks the row in
  * Redis, where others get no slot for a write to it. The lock lasts while the lease of this replica is valid.
@@ -41,22 +51,19 @@ export class RedisRowLocks implements RowLocks {
   }
 
   async exclude(row: string, { patienceMs, signal }: LockTerms): Promise<RowLock | null> {
-    const { clock, replica } = this.#options;
-    const until = clock.now() + patienceMs;
+    const until = this.#options.clock.now() + patienceMs;
     const place = await this.#own.exclude(row, { patienceMs, signal });
     if (!place) return null;
-    this.#locks += 1;
-    const id = `${replica.id}.${this.#locks.toString(36)}`;
-    let isHeld = true;
-    const release = (): void => {
-      if (!isHeld) return;
-      isHeld = false;
-      // The next one here comes after that, or the writers of other replicas would wait for all of this one.
-      inBackground(this.#unlock(row, id, () => place.release()));
-    };
-    if (await this.#lock(row, id, until, signal)) return { id, release };
-    release();
+    const { lock, told } = this.#want(row, place);
+    if (await this.#lock(told, until, signal)) return lock;
+    lock.release();
     return null;
+  }
+
+  /** A lock that excludes all others, for a script to take; `null` if the row has writers here. */
+  want(row: string): WantedLock | null {
+    const place = this.#own.excludeNow(row);
+    return place && this.#want(row, place);
   }
 
   /** A row was unlocked on another replica, or a write to it has ended. */
@@ -68,16 +75,28 @@ export class RedisRowLocks implements RowLocks {
     this.#closed = true;
   }
 
+  #want(row: string, place: RowLock): WantedLock {
+    this.#locks += 1;
+    const id = `${this.#options.replica.id}.${this.#locks.toString(36)}`;
+    let isHeld = true;
+    const release = (): void => {
+      if (!isHeld) return;
+      isHeld = false;
+      // The next one here comes after that, or the writers of other replicas would wait for all of this one.
+      inBackground(this.#unlock(row, id, () => place.release()));
+    };
+    return { told: { row, id }, lock: { id, release }, drop: () => place.release() };
+  }
+
   /** Whether the row was locked in time, and no write to it is in flight. */
-  async #lock(row: string, id: string, until: number, signal: AbortSignal): Promise<boolean> {
+  async #lock(told: WantedLock['told'], until: number, signal: AbortSignal): Promise<boolean> {
     const { clock, replica } = this.#options;
-    const told = JSON.stringify({ row, id });
     for (let mayAskAgain = true; ; ) {
       // Subscribed before the reply: the message can come first.
-      const ended = this.#ends.of(row);
+      const ended = this.#ends.of(told.row);
       let kind: unknown;
       try {
-        [kind] = (await replica.call(scripts.lock, [told])).rest;
+        [kind] = (await replica.call(scripts.lock, [JSON.stringify(told)])).rest;
       } catch (error) {
         if (!(error instanceof RedisUnavailable || error instanceof RedisRefused)) throw error;
       }
