@@ -12,8 +12,6 @@ export interface Ended {
   readonly answers: readonly string[];
   /** Attempts that were not answered, because the gateway had gone. */
   readonly unanswered: number;
-  /** Upstream requests of all answered attempts, as the gateway reports them. */
-  readonly calls: number;
 }
 
 /** An answer of `/graphql` or `PUT /files/`. */
@@ -29,7 +27,6 @@ interface Reply {
     };
   }[];
   readonly extensions?: {
-    readonly upstream?: { readonly calls: number };
     readonly idempotency?: readonly { readonly outcome: string }[];
   };
 }
@@ -48,9 +45,8 @@ const REST_MS = 50;
 export async function create(creation: Creation, place: () => string): Promise<Ended> {
   const answers: string[] = [];
   let unanswered = 0;
-  let calls = 0;
   const ended = (kind: Ended['kind'], how: string, id = 0): Ended => {
-    return { kind, how, id, answers, unanswered, calls };
+    return { kind, how, id, answers, unanswered };
   };
   while (answers.length + unanswered < MOST_ATTEMPTS) {
     let reply: Reply & { readonly isReplayed: boolean };
@@ -62,7 +58,6 @@ export async function create(creation: Creation, place: () => string): Promise<E
       continue;
     }
     const { data, errors, extensions, isReplayed } = reply;
-    calls += extensions?.upstream?.calls ?? 0;
     const [error] = errors ?? [];
     const outcome = extensions?.idempotency?.[0]?.outcome ?? (isReplayed ? 'REPLAYED' : 'EXECUTED');
     answers.push(error?.extensions.code ?? outcome);
@@ -83,7 +78,7 @@ async function send(
   { noun, token }: Creation,
   url: string,
 ): Promise<Reply & { readonly isReplayed: boolean }> {
-  const key = { 'idempotency-key': `"${token}"` };
+  const named = { 'idempotency-key': `"${token}"`, 'x-request-id': token };
   const signal = AbortSignal.timeout(HANG_UP_MS);
   const mutation = noun.mutation(token);
   const query =
@@ -92,13 +87,13 @@ async function send(
   const response = query
     ? await fetch(`${url}/graphql`, {
         method: 'POST',
-        headers: { 'content-type': 'application/json', ...key },
+        headers: { 'content-type': 'application/json', ...named },
         body: JSON.stringify({ query }),
         signal,
       })
     : await fetch(`${url}/files/${token}.txt?${noun.upload?.(token) ?? ''}`, {
         method: 'PUT',
-        headers: key,
+        headers: named,
         body: token,
         signal,
       });

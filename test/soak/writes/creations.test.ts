@@ -92,7 +92,8 @@ describeWith(redisServer, 'Creations with keys are made once', () => {
       const kill = killer(killedAt);
       upstream.onKill = () => void kill(gateway);
       const ends = await createAll(creations, () => gateway.url);
-      check(figuresOf({ upstream, creations, ends, killedAt }));
+      const log = gateway.output();
+      check(figuresOf({ upstream, creations, ends, killedAt, log }));
     },
     TIME_MS,
   );
@@ -126,7 +127,7 @@ describeWith(redisServer, 'Creations with keys are made once', () => {
         failing = failing.then(() => trio.fail(nth, roll)).then(() => pause(WINDOW_MS));
       });
       await failing;
-      check(figuresOf({ upstream, creations, ends, killedAt }));
+      check(figuresOf({ upstream, creations, ends, killedAt, log: trio.output() }));
     },
     TIME_MS + 10_000 * (count / CALM),
   );

@@ -37,6 +37,8 @@ export interface Story {
   readonly ends: readonly Ended[];
   /** When gateways were killed, in milliseconds since 1970. */
   readonly killedAt: readonly number[];
+  /** What the gateways have logged. */
+  readonly log: string;
 }
 
 /** A request that arrived so shortly before a kill had no response that its gateway could store, in milliseconds. */
@@ -46,7 +48,8 @@ const ambiguous = new Set(['drop', 'hang', 'html', 'truncated']);
 
 /** Compares what callers were told with the tables of the upstream. */
 export function figuresOf(story: Story): Figures {
-  const { creations, ends, killedAt, upstream } = story;
+  const { creations, ends, killedAt, log, upstream } = story;
+  const readsFor = readsIn(log);
   const { requests } = upstream;
   const sends = creations.map((): LoggedRequest[] => []);
   for (const request of requests) {
@@ -70,8 +73,8 @@ export function figuresOf(story: Story): Figures {
       rows,
       sends: own.filter(({ refused }) => !refused).length,
       ambiguities: own.filter(isAmbiguous).length,
-      // A refused request and one of an attempt that was not answered are in no receipt.
-      reads: noun.upload || unanswered > 0 ? null : end.calls - own.length,
+      reads: readsFor.get(token) ?? 0,
+      noun: noun.name,
       isOfTwin: kind === 'done' && id === twin,
       text: `${token} ${noun.name}, ${fate}${marks}: ${kind} ${id || ''} ${how}; rows ${rows.join(' ') || 'none'}; ${own.length} sends; ${unanswered} x unanswered, ${answers.join(' ')}`,
     };
@@ -99,17 +102,36 @@ export function figuresOf(story: Story): Figures {
     mostSends: Math.max(...stories.map((each) => each.sends)),
     mostInWindow: mostArrivals(requests, WINDOW_MS),
   };
-  const byFate = fates.map((fate) => {
-    const all = stories.filter((each) => each.fate === fate);
-    const told = all.filter((each) => each.reads !== null);
-    const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
-    const outcomes = ['EXECUTED', 'REPLAYED', 'RECONCILED'].map(
-      (how) => all.filter((each) => each.how === how).length,
+  const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
+  const line = (name: string, all: readonly Told[]): string => {
+    const ends = ['EXECUTED', 'REPLAYED', 'RECONCILED', 'unknown'].map(
+      (end) => all.filter(({ how, kind }) => how === end || kind === end).length,
     );
-    const lookedUp = `${sum(told.map((each) => each.reads ?? 0))} reads for ${sum(told.map((each) => each.ambiguities))} ambiguities`;
-    const unsettled = all.filter(({ kind }) => kind === 'unknown').length;
-    return `${fate.padEnd(29)} ${all.length} (${outcomes.join(', ')}), ${unsettled} unknown; ${lookedUp}`;
-  });
+    const numbers = [
+      all.length,
+      ...ends,
+      sum(all.map((each) => each.ambiguities)),
+      sum(all.map((each) => each.reads)),
+      Math.max(0, ...all.map((each) => each.reads)),
+    ];
+    return `  ${name.padEnd(30)}${numbers.map((number) => String(number).padStart(11)).join('')}`;
+  };
+  const heads = ['all', 'executed', 'replayed', 'reconciled', 'unknown', 'lost', 'reads', 'most'];
+  const lines = [
+    `  ${' '.repeat(30)}${heads.map((head) => head.padStart(11)).join('')}`,
+    ...fates.map((fate) =>
+      line(
+        fate,
+        stories.filter((each) => each.fate === fate),
+      ),
+    ),
+    ...[...new Set(stories.map(({ noun }) => noun))].map((noun) =>
+      line(
+        noun,
+        stories.filter((each) => each.noun === noun),
+      ),
+    ),
+  ];
   const { rows, twins } = upstream.coTenant;
   const table = [
     `${figures.creations} creations, ${figures.kills} kills, ${rows} rows of a co-tenant, ${twins} of them equal`,
@@ -117,9 +139,20 @@ export function figuresOf(story: Story): Figures {
     `unknown ${unknown.length} (${(100 * figures.unknownShare).toFixed(1)} %)`,
     `reads ${reads} for ${ambiguities} ambiguities: ${figures.readsPerAmbiguity.toFixed(2)}`,
     `sends per key at most ${figures.mostSends}; most requests in a window ${figures.mostInWindow}`,
-    'By fate, with (executed, replayed, reconciled), and reads of creations whose attempts were all answered:',
-    ...byFate.map((line) => `  ${line}`),
+    'Requests whose outcome was lost, reads, and the most reads of one creation:',
+    ...lines,
     ...unknown.map((text) => `  unknown: ${text}`),
   ].join('\n');
   return { ...figures, table };
+}
+
+/** The reads that each creation has caused, by its token. */
+function readsIn(log: string): Map<string, number> {
+  const reads = new Map<string, number>();
+  for (const line of log.split('\n')) {
+    if (!/"method":"GET".*"upstream (request|failed)"/.test(line)) continue;
+    const [, token = ''] = /"requestId":"(w\d{6})"/.exec(line) ?? [];
+    reads.set(token, (reads.get(token) ?? 0) + 1);
+  }
+  return reads;
 }

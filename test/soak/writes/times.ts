@@ -29,5 +29,6 @@ export function settings(upstream: { readonly url: string; readonly key: string 
     WRITE_SETTLE_MS: String(SETTLE_MS),
     WRITE_RESEND_AFTER_MS: String(RESEND_AFTER_MS),
     SHUTDOWN_DELAY_MS: '0',
+    LOG_LEVEL: 'debug',
   };
 }

@@ -49,6 +49,11 @@ export class Trio implements AsyncDisposable {
     return replica;
   }
 
+  /** All that they have logged. */
+  output(): string {
+    return this.#replicas.map((replica) => replica.output()).join('\n');
+  }
+
   /** The nth failure: Redis is emptied, one replica is cut off from it, or it is killed. Resolves when it is over. */
   async fail(nth: number, roll: (sides: number) => number): Promise<void> {
     const link = this.#links[roll(SIZE)];
