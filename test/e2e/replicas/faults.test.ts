@@ -8,7 +8,7 @@ import { Scene, type SceneOptions } from '../../support/replicas/scene.ts';
 import { storm } from '../../support/replicas/storm.ts';
 
 /** `REPLICAS_SECONDS=600` for the long form; `REPLICAS_SEED` to have another storm, or the same again. */
-const seconds = Number(process.env['REPLICAS_SECONDS'] ?? 60);
+const seconds = Number(process.env['REPLICAS_SECONDS'] ?? 20);
 const seed = Number(process.env['REPLICAS_SEED'] ?? Date.now() % 1_000_000);
 
 type Strike = (scene: Scene) => Promise<void>;
