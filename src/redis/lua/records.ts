@@ -113,6 +113,8 @@ if isKnown then
   for at, each in ipairs(A.records) do
     local found, value = record(each.name), ARGV[6 + at]
     local isOwn = found and each.token ~= '-' and found.token == each.token
+    -- The owner can have got the slot of a further request since.
+    if isOwn and each.owned and each.sent < found.sent then isOwn = false end
     done[at] = 0
     if isOwn or (each.sent > (found and found.sent or 0) and value ~= '') then
       if each.asIs and found.sent > 0 then keep(each.name, '-', found.sent, found.ends, found.text)

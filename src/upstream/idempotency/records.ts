@@ -56,6 +56,11 @@ export interface OwnedRecord {
    * owned. A crash may lose that.
    */
   unsent(): void;
+  /**
+   * The effect was looked for, and the outcome is still unknown: the record is still owned. A crash of the machine may
+   * lose that, a crash of the process does not.
+   */
+  looked(ambiguity: Ambiguity): void;
   /** The outcome is known. Resolves when it is stored. */
   ended(outcome: FinalOutcome): AtOnce<void>;
   /** The request is over and its outcome is unknown. Another request may now own the record. */

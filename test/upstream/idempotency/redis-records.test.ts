@@ -222,6 +222,33 @@ describeWith(redisServer, 'the records of replicas', () => {
     expect(await stored()).toMatch(/^a\.\S+ 1 /);
   });
 
+  it('keep what was looked for while they are owned, but not beside a further request', async () => {
+    const { a, b, stored } = await stageOf('a', 'b');
+    const record = await owned(a);
+    await granted(a, record, beginning(a));
+    record.looked(beginning(a, { absentAt: [5] }));
+    await a.records.claim(keyOf('barrier'));
+    expect(await stored()).toMatch(/^a\.\S+ 1 /);
+    // The slot of the second request comes before what was looked for is written.
+    record.looked(beginning(a, { absentAt: [5, 6] }));
+    await granted(a, record, beginning(a, { attempts: 2 }));
+    await owned(a, keyOf('later'));
+    expect(await stored()).toMatch(/^a\.\S+ 2 /);
+    await a.actor.goodbye();
+    expect((await owned(b)).ambiguity).toMatchObject({ attempts: 2, absentAt: [] });
+  });
+
+  it('of a replica that is gone say what it has looked for', async () => {
+    const { a, b } = await stageOf('a', 'b');
+    const record = await owned(a);
+    await granted(a, record, beginning(a));
+    record.looked(beginning(a, { absentAt: [a.records.now] }));
+    await owned(a, keyOf('later'));
+    await a.actor.goodbye();
+    const { absentAt } = (await owned(b)).ambiguity as Ambiguity;
+    expect(absentAt).toHaveLength(1);
+  });
+
   it('are published after a loss of data, and bar what was claimed meanwhile', async () => {
     const { a, b, server, stored } = await stageOf('a', 'b');
     const done = await owned(a, keyOf('done'));

@@ -51,15 +51,20 @@ export class Reconciler {
 
   /**
    * Looks for the effect when the request has certainly ended: at most 2 upstream requests per look, and two looks.
+   * `looked` is called after each look by which it is absent.
    * @throws the caller's abort reason when they disconnect.
    */
-  async find<T>(call: WriteCall<T>, ambiguity: Ambiguity): Promise<Found<T>> {
+  async find<T>(
+    call: WriteCall<T>,
+    ambiguity: Ambiguity,
+    looked: (ambiguity: Ambiguity) => void = () => {},
+  ): Promise<Found<T>> {
     const { evidence } = call.write;
     const never = { kind: 'unknown', ambiguity, settlesAt: null } as const;
     if (!evidence) return never;
     if (evidence.kind === 'repeatable') return this.#repeat(call, ambiguity);
     if (ambiguity.candidates.length > 0) return never;
-    return this.#search(call, evidence, ambiguity);
+    return this.#search(call, evidence, ambiguity, looked);
   }
 
   /**
@@ -106,6 +111,7 @@ export class Reconciler {
     call: WriteCall<T>,
     evidence: RowEvidence<T> | Creation<T>,
     before: Ambiguity,
+    looked: (ambiguity: Ambiguity) => void,
   ): Promise<Found<T>> {
     const { records, resendAfterMs, settleMs } = this.#options;
     const decisiveAt = before.overAt + resendAfterMs;
@@ -127,6 +133,7 @@ export class Reconciler {
       }
       if (seen.kind !== 'absent') return seen;
       ({ ambiguity } = seen);
+      looked(ambiguity);
       if (call.key === null) return { kind: 'unknown', ambiguity, settlesAt: null };
       if (evidence.kind === 'row' && evidence.mayRepeat) {
         if (this.#mayRepeat(call, ambiguity)) return seen;

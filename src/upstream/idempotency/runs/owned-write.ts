@@ -138,6 +138,12 @@ export class OwnedWrite<T> implements SendRecord<T> {
     this.#ambiguity = ambiguity;
   }
 
+  /** The effect was looked for, and is absent: a crash does not lose that. */
+  looked(ambiguity: Ambiguity): void {
+    this.note(ambiguity);
+    this.#options.record.looked(ambiguity);
+  }
+
   #rejected(failure: Failure): AtOnce<void> {
     if (!('reason' in failure)) return undefined;
     const { kind, reason } = failure;

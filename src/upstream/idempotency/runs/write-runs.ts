@@ -132,7 +132,9 @@ export class WriteRuns {
     let cause: unknown;
     for (;;) {
       if (owned.ambiguity) {
-        const found = await this.#reconciler.find(call, owned.ambiguity);
+        const found = await this.#reconciler.find(call, owned.ambiguity, (next) =>
+          owned.looked(next),
+        );
         if (found.kind === 'done') return this.#reconciled(call, owned, record, found.value);
         owned.note(found.ambiguity);
         if (found.kind === 'unknown') throw this.#unknown(call, found, cause);

@@ -244,6 +244,13 @@ export class RedisRecords implements Records {
       },
       sending: (next) => own.sending(next),
       unsent: () => own.unsent(),
+      looked: (next) => {
+        own.looked(next);
+        if (token === UNOWNED) return;
+        isChanged = true;
+        const record = this.#recordOf(key, lent.firstAt, stateOf(next));
+        inBackground(this.#write(record, token, true));
+      },
       // The caller does not wait for Redis: a replica that asks before Redis has it joins, and one that is killed before has left a
       // record of its request.
       ended: (outcome) => {

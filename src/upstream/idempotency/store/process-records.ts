@@ -5,7 +5,7 @@ import type { IdempotencyGauges } from '../../../observe/metrics/write-metrics.t
 import type { AtOnce } from '../../../scheduling/at-once.ts';
 import type { Clock } from '../../../scheduling/clock.ts';
 import type { IdempotencyKey } from '../idempotency-key.ts';
-import type { Claim, OwnedRecord, Records } from '../records.ts';
+import type { Ambiguity, Claim, OwnedRecord, Records } from '../records.ts';
 import { type KeptRecord, KeptRecords, textOf } from './kept-records.ts';
 import { RecordFile } from './record-file.ts';
 import {
@@ -142,12 +142,17 @@ export class ProcessRecords implements Records {
   /** Lends a record to one request. */
   #lend(record: KeptRecord): OwnedRecord {
     this.#kept.begin(record);
-    const before = record.state;
+    let before = record.state;
     const end = (): void => record.use?.end();
     const restore = (): void => {
       if (record.state === before) return;
       const text = this.#kept.set(record, before);
       this.#file?.append(text || removedText(record.name));
+    };
+    // The end of the machine loses only what was looked for.
+    const note = (ambiguity: Ambiguity): void => {
+      const text = this.#kept.set(record, { kind: 'ambiguous', ambiguity });
+      this.#file?.append(text);
     };
     return {
       firstAt: record.firstAt,
@@ -155,6 +160,10 @@ export class ProcessRecords implements Records {
         typeof before === 'object' && before?.kind === 'ambiguous' ? before.ambiguity : null,
       sending: (ambiguity) => this.#save(record, { kind: 'ambiguous', ambiguity }),
       unsent: restore,
+      looked: (ambiguity) => {
+        note(ambiguity);
+        before = record.state;
+      },
       ended: (outcome) => {
         const saved = this.#save(record, outcome);
         if (saved instanceof Promise) return saved.then(end);
@@ -162,9 +171,7 @@ export class ProcessRecords implements Records {
         return undefined;
       },
       unknown: (ambiguity) => {
-        // The end of the machine loses only what was looked for.
-        const text = this.#kept.set(record, { kind: 'ambiguous', ambiguity });
-        this.#file?.append(text);
+        note(ambiguity);
         end();
         return undefined;
       },

@@ -1,0 +1,68 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { createPixel } from '../../../src/links/brand/pixel.ts';
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import type { Write } from '../../../src/upstream/request.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+import { KeyedProcess, keyedSandbox, newKey, outcome, received } from './keyed-world.ts';
+
+const PIXEL = '/api/pixel/add';
+const pixel = createPixel({ type: 'GTM', name: 'Summer', tag: 'GTM-ABCDE' });
+const SETTLE = 5000;
+const LATER = 60_000;
+
+let clock: VirtualClock;
+let sandbox: Sandbox;
+let folder: string;
+
+beforeEach(async () => {
+  clock = new VirtualClock();
+  sandbox = await keyedSandbox(clock);
+  folder = mkdtempSync(join(tmpdir(), 'restarts-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+});
+
+/** A process on the folder. The one before it was killed: nothing of it was closed. */
+const start = (): KeyedProcess => new KeyedProcess(sandbox, { clock, folder });
+const reads = (): string[] => received(sandbox, 'GET');
+const adds = (): string[] => received(sandbox, 'POST');
+
+/** A write with a caller that waits, until its process is killed. */
+function begin<T>(
+  process: KeyedProcess,
+  key: string,
+  write: Write<T>,
+): { readonly kill: () => void } {
+  const hangUp = new AbortController();
+  const call = process.call({ key, maxWaitMs: LATER, signal: hangUp.signal });
+  const result = outcome(call.links.write(write));
+  onTestFinished(async () => void (await result));
+  onTestFinished(() => hangUp.abort());
+  return { kill: () => hangUp.abort() };
+}
+
+/** The result of a write whose caller waits while time passes. */
+async function written<T>(process: KeyedProcess, key: string, write: Write<T>) {
+  const call = process.call({ key, maxWaitMs: LATER });
+  const result = outcome(call.links.write(write));
+  await clock.advance(LATER);
+  return { value: await result, report: call.report };
+}
+
+describe('after the process was killed', () => {
+  it('a creation that was absent is not looked for a third time', async () => {
+    const key = newKey();
+    sandbox.links.fault({ kind: 'drop', path: PIXEL, times: 1 });
+    const { kill } = begin(start(), key, pixel);
+    await clock.advance(SETTLE);
+    expect(reads()).toHaveLength(1);
+    const next = start();
+    kill();
+    const { report, value } = await written(next, key, pixel);
+    expect(value).toMatchObject({ name: 'Summer' });
+    expect(report).toMatchObject({ outcome: 'EXECUTED', upstreamCalls: 2 });
+    expect([adds().length, reads().length]).toEqual([2, 2]);
+  });
+});
