@@ -14,7 +14,7 @@ import { Trio } from './trio.ts';
 import { WritesUpstream } from './upstream.ts';
 
 /** `npm run soak:writes` makes 1,000 of them, and kills the gateway 200 times. */
-const count = Number(process.env['WRITES_CREATIONS'] ?? 28);
+const count = Number(process.env['WRITES_CREATIONS'] ?? 21);
 const kills = Number(process.env['WRITES_KILLS'] ?? Math.ceil(count / 5));
 const seed = Number(process.env['WRITES_SEED'] ?? 1);
 
@@ -120,13 +120,19 @@ describeWith(redisServer, 'Creations with keys are made once', () => {
       };
       let failing = Promise.resolve();
       let failures = 0;
-      const ends = await createAll(creations, place, (ended) => {
-        if (ended % CALM > 0) return;
-        const nth = failures;
+      let isOver = false;
+      const fail = async (): Promise<void> => {
+        if (isOver) return;
+        await trio.fail(failures, roll);
         failures += 1;
-        failing = failing.then(() => trio.fail(nth, roll)).then(() => pause(WINDOW_MS));
+        await pause(isOver ? 0 : WINDOW_MS);
+      };
+      const ends = await createAll(creations, place, (ended) => {
+        if (ended % CALM === 0) failing = failing.then(fail);
       });
+      isOver = true;
       await failing;
+      console.info(`${failures} failures of Redis and its network`);
       check(figuresOf({ upstream, creations, ends, killedAt, log: trio.output() }));
     },
     TIME_MS + 10_000 * (count / CALM),

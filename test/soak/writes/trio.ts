@@ -64,7 +64,7 @@ export class Trio implements AsyncDisposable {
       case 1:
       case 3:
         link?.become(nth % 4 === 1 ? 'refused' : 'silent');
-        await pause(roll(2 * WINDOW_MS));
+        await pause(roll(WINDOW_MS));
         link?.become('open');
         return;
       default:
