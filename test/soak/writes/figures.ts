@@ -142,6 +142,9 @@ export function figuresOf(story: Story): Figures {
     'Requests whose outcome was lost, reads, and the most reads of one creation:',
     ...lines,
     ...unknown.map((text) => `  unknown: ${text}`),
+    ...stories
+      .filter((each) => each.reads > Math.max(1, each.ambiguities))
+      .map((each) => `  ${each.reads} reads for ${each.ambiguities} lost: ${each.text}`),
   ].join('\n');
   return { ...figures, table };
 }
