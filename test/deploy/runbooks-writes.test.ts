@@ -75,7 +75,7 @@ describe('the remedy for writes on the pages, followed literally,', () => {
     expect(await stage.metric('gateway_idempotency_forgotten_total')).toBe(0);
     const { page, says } = runbook('GatewayIdempotencyStoreFull');
     expect(says).toContain('Raise IDEMPOTENCY_MAX_BYTES');
-    expect(page).toContain('the oldest key of the caller with the most is removed');
+    expect(page).toContain('the caller whose keys take the most memory loses its oldest one');
     await stage.start({ IDEMPOTENCY_MAX_BYTES: '1000000' });
     expect(await share()).toBeLessThan(0.2);
     const { length } = stage.sandbox.links.requests;
@@ -111,7 +111,7 @@ describe('the remedy for writes on the pages, followed literally,', () => {
     expect(await stage.degraded()).toEqual([{ reason: 'keys-not-saved' }]);
     const { page, says } = runbook('GatewayIdempotencyUnsaved');
     expect(says).toContain('Make STATE_DIR writable');
-    expect(page).toContain('The gateway tries again once a minute with the next write');
+    expect(page).toContain('The gateway tries again with the first write after a minute');
     expect(stage.log).toMatch(/STATE_DIR .*writes\.log cannot be written/);
     rmSync(join(state, 'writes.log.new'), { recursive: true });
     await stage.clock.advance(60_000);
