@@ -16,7 +16,7 @@ import {
 } from 'graphql';
 import { BadUserInput } from '../errors.ts';
 import { idempotentDirective } from '../graph/directives/idempotent.ts';
-import { KeyedFields, type SentKey } from '../graph/keyed/keyed-fields.ts';
+import { KeyedFields, nameOfKey, type SentKey } from '../graph/keyed/keyed-fields.ts';
 import {
   checkIdempotencyKey,
   idempotencyKeyHeader,
@@ -38,7 +38,8 @@ type SentHeaders = Pick<Headers, 'get'>;
  * The idempotency keys of an operation: each field of a mutation has that of its directive, otherwise that of the
  * header with the field's number in the order of execution. `null` if there are none, as for each query. All are
  * checked before the first field is executed.
- * @throws BadUserInput `BAD_USER_INPUT` for an invalid key, two keys for one field, and a field that returns a secret.
+ * @throws BadUserInput `BAD_USER_INPUT` for an invalid key, two keys for one field, one key for two fields, and a field
+ * that returns a secret.
  */
 export function keysOfOperation(sent: SentOperation, headers: SentHeaders): KeyedFields | null {
   const { document, operation, schema, variables } = sent;
@@ -57,6 +58,7 @@ export function keysOfOperation(sent: SentOperation, headers: SentHeaders): Keye
     operation.selectionSet,
   );
   const keys = new Map<string, SentKey>();
+  const fieldsByKey = new Map<string, string>();
   let place = 0;
   for (const [responseName, nodes] of fields) {
     if (isIntrospection(nodes)) continue;
@@ -65,7 +67,11 @@ export function keysOfOperation(sent: SentOperation, headers: SentHeaders): Keye
     const text = own ?? ofHeader;
     if (text === null) continue;
     refuseSecret(type, nodes);
-    keys.set(responseName, { text, place: own === null ? place : 1 });
+    const key = { text, place: own === null ? place : 1 };
+    const other = fieldsByKey.get(nameOfKey(key));
+    if (other !== undefined) throw sharedKey(responseName, other);
+    fieldsByKey.set(nameOfKey(key), responseName);
+    keys.set(responseName, key);
   }
   return keys.size === 0 ? null : new KeyedFields(keys);
 }
@@ -104,6 +110,13 @@ function keyOfDirective(
   }
   const [key = null] = keys;
   return key;
+}
+
+/** Otherwise the second field would fail, or return the result of the first, after that was executed. */
+function sharedKey(responseName: string, other: string): BadUserInput {
+  return new BadUserInput(
+    `"${responseName}" has the idempotency key of "${other}". Send a different key for each field.`,
+  );
 }
 
 /** The gateway stores no secrets, so a retry could not get the same result. */

@@ -10,6 +10,11 @@ export interface SentKey {
   readonly place: number;
 }
 
+/** Names a key among those of its caller. A key contains no space. */
+export function nameOfKey({ place, text }: SentKey): string {
+  return `${place} ${text}`;
+}
+
 /** The outcome of one mutation field, as `extensions.idempotency` has it. */
 interface FieldReport extends KeyedReport {
   readonly path: readonly string[];
@@ -59,11 +64,9 @@ export interface WriteWithKey extends Pick<IdempotencyKey, 'mutation' | 'report'
 /** The link API for one write with a key. */
 export async function keyedLinks(write: WriteWithKey): Promise<Source> {
   const { key, links, mutation, report, viewer } = write;
-  const { place, text } = key;
   const fingerprint = await links.fingerprints.of(mutation, write.input, viewer.name);
-  // A key contains no space.
-  const name = links.nameKey(scopeOf(viewer), `${place} ${text}`);
-  return links.keyed({ ...name, fingerprint, mutation, madeAt: timeIn(text), report });
+  const name = links.nameKey(scopeOf(viewer), nameOfKey(key));
+  return links.keyed({ ...name, fingerprint, mutation, madeAt: timeIn(key.text), report });
 }
 
 /**

@@ -61,21 +61,6 @@ describe('a mutation with a key', () => {
     );
   });
 
-  it('is executed once under the same key in one operation', async () => {
-    const key = next();
-    const field = (alias: string, name: string) =>
-      `${alias}: createChannel(input: { name: "${name}" }) @idempotent(key: "${key}") { ... on Channel { id } }`;
-    const both = await askKeyed(door, null, `mutation { ${field('a', key)} ${field('b', key)} }`);
-    expect(both).toMatchObject({
-      outcomes: { a: ['EXECUTED', 1], b: ['REPLAYED', 0] },
-      sent: 1,
-      replayed: null,
-    });
-    expect(both.data?.['a']).toEqual(both.data?.['b']);
-    const other = await askKeyed(door, null, `mutation { ${field('a', key)} ${field('c', 'c')} }`);
-    expect(other).toMatchObject({ ...reused, outcomes: { a: ['REPLAYED', 0] } });
-  });
-
   it('takes a key among the variables of a persisted operation', async () => {
     const key = next();
     const query =

@@ -196,6 +196,17 @@ describe('@idempotent', () => {
   });
 
   it.each([
+    ['directives', '@idempotent(key: "same")', '@idempotent(key: "same")', {}],
+    ['the header and a directive', '', '@idempotent(key: "same")', { 'idempotency-key': 'same' }],
+  ])('gives no two fields one key, by %s', async (_, first, second, headers) => {
+    const query = `mutation { a: ${create(first)} b: ${create(second)} }`;
+    expect(await refusal(query, headers)).toMatchObject({
+      ...refused,
+      message: expect.stringMatching(/^"b" has the idempotency key of "a"/),
+    });
+  });
+
+  it.each([
     ['a field of a query', '{ account @idempotent(key: "a") { username } }'],
     [
       'a field of a result',
