@@ -12,11 +12,12 @@ import { openBrowser } from './browser.ts';
 const READY = /(?:^GraphQL +|"url":")(http:\S+?)\/graphql/m;
 
 describeWith(chromium, '`npm start` in a clone', () => {
+  const copies: ProjectCopy[] = [];
   let copy: ProjectCopy;
   let browser: Browser;
   let running: Running | undefined;
   beforeAll(async () => {
-    copy = copyProject();
+    renewCopy();
     browser = await openBrowser();
   });
   afterEach(async () => {
@@ -26,8 +27,14 @@ describeWith(chromium, '`npm start` in a clone', () => {
   });
   afterAll(async () => {
     await browser.close();
-    copy.remove();
+    for (const each of copies) each.remove();
   });
+
+  /** Replaces the copy by one that was never built, in another folder: the pages of this one may still be under way. */
+  function renewCopy(): void {
+    copy = copyProject();
+    copies.push(copy);
+  }
 
   /** As a person does, but for the port; resolves with where it listens. */
   async function begin(env: Record<string, string> = {}): Promise<string> {
@@ -44,12 +51,14 @@ describeWith(chromium, '`npm start` in a clone', () => {
   const inDist = (path: string): string => join(copy.folder, 'dist', path);
 
   it('answers before the pages are built, and a browser that came too early gets GraphiQL by itself', async () => {
+    // By the first of several tries, if that has failed.
+    if (existsSync(inDist(''))) renewCopy();
     const url = await begin();
     const early = await fetch(`${url}/graphql`, { headers: { accept: 'text/html' } });
     expect([early.status, early.headers.get('retry-after')]).toEqual([503, '1']);
     const page = await browser.newPage();
     // A build takes as long as the machine is busy.
-    page.setDefaultTimeout(110_000);
+    page.setDefaultTimeout(0);
     const first = await page.goto(`${url}/graphql?query={plans{name}}`);
     expect(first?.status()).toBe(503);
     const asked = await fetch(`${url}/graphql?query={account{username}}`);
@@ -57,7 +66,7 @@ describeWith(chromium, '`npm start` in a clone', () => {
     await page.waitForFunction(() => performance.getEntriesByName('editors').length > 0);
     expect(new URL(page.url()).search).toContain('plans');
     await page.close();
-  });
+  }, 300_000);
 
   it('builds again only what is made of sources that changed', async () => {
     execFileSync('npm', ['run', '--silent', 'build'], { cwd: copy.folder });
