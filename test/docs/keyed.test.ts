@@ -111,6 +111,20 @@ function loseAnswers(times: number): () => number {
   return () => lost;
 }
 
+/** Gives callers less time than the gateway needs to look for a change, and shows it which campaigns exist. */
+async function hurry(): Promise<void> {
+  await door.close();
+  door = await openDoor({ AUTH_MODE: 'none', WRITE_SETTLE_MS: '1000', MAX_WAIT_MS: '500' });
+  expect(await rowsOf('Winter sale')).toEqual([]);
+}
+
+/** Loses the response of the API to one creation, which is executed. Returns the number of creations sent so far. */
+function loseExecuted(): () => number {
+  const path = '/api/campaign/add';
+  door.sandbox.links.fault({ kind: 'drop', path, times: 1, applied: true });
+  return () => door.sandbox.links.requests.filter((each) => each.path === path).length;
+}
+
 const made = (id: unknown) =>
   expect.objectContaining({ createCampaign: expect.objectContaining({ id }) });
 
@@ -131,6 +145,17 @@ describe.each(Object.entries({ apollo, urql }))('a mutation with a key by %s', (
     const { data } = await untilOver(create('Winter sale', idempotencyKey()));
     expect(lost()).toBe(3);
     vi.unstubAllGlobals();
+    const [row, ...more] = await rowsOf('Winter sale');
+    expect(more).toEqual([]);
+    expect(data).toEqual(made(row?.id));
+  });
+
+  it('is made once if the response of the API is lost after the change, and the client repeats it', async () => {
+    await hurry();
+    const { create } = await open();
+    const sent = loseExecuted();
+    const { data } = await untilOver(create('Winter sale', idempotencyKey()));
+    expect(sent()).toBe(1);
     const [row, ...more] = await rowsOf('Winter sale');
     expect(more).toEqual([]);
     expect(data).toEqual(made(row?.id));
@@ -173,21 +198,42 @@ describe.each(Object.entries({ apollo, urql }))('a mutation without a key by %s'
 });
 
 describe('the form of docs/frontend.md', () => {
-  it('makes one row if it is submitted twice, and the page is loaded again', async () => {
+  interface Form {
+    readonly writes: PendingWrites;
+    readonly createCampaign: (name: string) => Promise<Answer>;
+    readonly resume: () => Promise<readonly PromiseSettledResult<Answer>[]>;
+  }
+  let loaded = 0;
+  const load = () => {
+    loaded += 1;
+    return stage.load<Form>(`writes.ts?${loaded}`);
+  };
+  beforeEach(() => {
     vi.stubGlobal('localStorage', new MemoryStorage());
     const send = globalThis.fetch;
     vi.stubGlobal('fetch', (url: string, init: RequestInit) =>
       send(url.replace(WRITTEN_URL, door.url), init),
     );
-    type Form = {
-      writes: PendingWrites;
-      createCampaign: (name: string) => Promise<Answer>;
-      resume: () => Promise<readonly PromiseSettledResult<Answer>[]>;
-    };
-    const load = (times: number) => stage.load<Form>(`writes.ts?${times}`);
-    const first = await load(1);
+  });
+
+  it.each([
+    ['the gateway', () => loseAnswers(1)],
+    ['the API', loseExecuted],
+  ])('makes one row if the response of %s is lost after the change', async (_, lose) => {
+    await hurry();
+    const { createCampaign } = await load();
+    const count = lose();
+    const { data } = await untilOver(createCampaign('Winter sale'));
+    expect(count()).toBe(1);
+    const [row, ...more] = await rowsOf('Winter sale');
+    expect(more).toEqual([]);
+    expect(data).toEqual(made(row?.id));
+  });
+
+  it('makes one row if it is submitted twice, and the page is loaded again', async () => {
+    const first = await load();
     const answers = [first.createCampaign('Winter sale'), first.createCampaign('Winter sale')];
-    const second = await load(2);
+    const second = await load();
     expect(second.writes.list()).toMatchObject([{ state: 'stopped' }]);
     const all = await untilOver(Promise.all([...answers, second.resume()]));
     const [row, ...more] = await rowsOf('Winter sale');
