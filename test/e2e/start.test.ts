@@ -51,7 +51,7 @@ describeWith(chromium, '`npm start` in a clone', () => {
   const inDist = (path: string): string => join(copy.folder, 'dist', path);
 
   it('answers before the pages are built, and a browser that came too early gets GraphiQL by itself', async () => {
-    // By the first of several tries, if that has failed.
+    // An earlier try can have built the pages.
     if (existsSync(inDist(''))) renewCopy();
     const url = await begin();
     const early = await fetch(`${url}/graphql`, { headers: { accept: 'text/html' } });

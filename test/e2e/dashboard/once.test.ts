@@ -99,6 +99,15 @@ describeWith([chromium, dashboardPackages], 'what a person does once on the dash
     expect(writes(ADD).length - before).toBe(1);
   });
 
+  it('is one campaign if the response of the API is lost after the change', async () => {
+    world.sandbox.links.fault({ kind: 'drop', path: ADD, times: 1, applied: true });
+    const before = writes(ADD).length;
+    await fill('Lost response');
+    await press();
+    await expectOne('Lost response');
+    expect(writes(ADD).length - before).toBe(1);
+  });
+
   it('is one campaign if the page is loaded again in the middle', async () => {
     const release = hold(world, { method: 'POST', path: ADD, times: 1 });
     const before = writes(ADD).length;
