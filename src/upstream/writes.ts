@@ -256,7 +256,7 @@ export class Writes {
       if (!outcome) continue;
       try {
         await settled[0]?.touched;
-        if (record && answer) await record.answered(answer);
+        if (record && answer) record.answered(answer);
       } finally {
         waiters.end(outcome);
       }

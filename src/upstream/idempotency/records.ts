@@ -61,10 +61,13 @@ export interface OwnedRecord {
    * lose that, a crash of the process does not.
    */
   looked(ambiguity: Ambiguity): void;
-  /** The outcome is known. Resolves when it is stored. */
-  ended(outcome: FinalOutcome): AtOnce<void>;
+  /**
+   * The outcome is known. The caller does not wait until it is stored: a crash of the process does not lose it, and after
+   * one of the machine at this moment, the record of its request is left.
+   */
+  ended(outcome: FinalOutcome): void;
   /** The request is over and its outcome is unknown. Another request may now own the record. */
-  unknown(ambiguity: Ambiguity): AtOnce<void>;
+  unknown(ambiguity: Ambiguity): void;
   /** Nothing was sent by this owner: the record is as it was before. Also for keys that were refused. */
   release(): void;
 }

@@ -15,7 +15,7 @@ export interface SendRecord<T> {
    */
   stayed(outcome?: Outcome<T> | null): void;
   /** It has its outcome, before the caller has it. */
-  answered(answered: Answered<T>): AtOnce<void>;
+  answered(answered: Answered<T>): void;
   /** Nothing of it follows: it has an outcome, or no caller waits for it. */
   ended(): void;
 }

@@ -82,6 +82,25 @@ describe('the records in STATE_DIR', () => {
     expect(received(sandbox)).toHaveLength(2);
   });
 
+  it('have an outcome at once, and not when the disk has it', async () => {
+    const { records } = start();
+    const claim = () =>
+      records.claim({
+        name: key,
+        scope: 'scope',
+        upstream: 'LINKS',
+        fingerprint: { secret: 'secret', digest: 'content' },
+        mutation: 'createChannel',
+        madeAt: null,
+        report: () => {},
+      });
+    const claimed = await claim();
+    if (claimed.kind !== 'owned') throw new Error(claimed.kind);
+    claimed.record.ended({ kind: 'done', value: { id: 7 } });
+    expect(claim()).toMatchObject({ kind: 'final', outcome: { value: { id: 7 } } });
+    expect(start().records.gauges.stored).toBe(1);
+  });
+
   it('reveal neither the key nor the caller nor the input', async () => {
     await start()
       .call({ key, who: 'the-caller' })

@@ -151,7 +151,7 @@ describeWith(redisServer, 'the records of replicas', () => {
     const c = await replicaOf(stage, 'c', 3_600_000);
     const record = await owned(a);
     expect(await granted(a, record, beginning(a))).toEqual({ done: true, lost: [] });
-    await record.ended({ kind: 'done', value: { id: 7 } });
+    record.ended({ kind: 'done', value: { id: 7 } });
     const outcome = { kind: 'done', value: { id: 7 } };
     expect(await settled(a, keyOf())).toMatchObject({ kind: 'final', outcome });
     const claim = await settled(c);
@@ -166,7 +166,7 @@ describeWith(redisServer, 'the records of replicas', () => {
     const record = await owned(a);
     expect(await settled(b, keyOf('key', 'another'))).toEqual({ kind: 'reused' });
     await granted(a, record, beginning(a));
-    await record.unknown(beginning(a, { absentAt: [5] }));
+    record.unknown(beginning(a, { absentAt: [5] }));
     expect(await settled(b, keyOf('key', 'another'))).toEqual({ kind: 'reused' });
     // That claim has changed nothing.
     expect((await owned(b)).ambiguity).toMatchObject({ attempts: 1, baseline: [1, 2] });
@@ -185,8 +185,8 @@ describeWith(redisServer, 'the records of replicas', () => {
     const { overAt } = taken.ambiguity as Ambiguity;
     expect(overAt).toBeGreaterThanOrEqual(began.overAt + 300 - 5);
     // What the first one knows in the end counts.
-    await record.ended({ kind: 'done', value: 7 });
-    await taken.unknown(beginning(b, { absentAt: [1] }));
+    record.ended({ kind: 'done', value: 7 });
+    taken.unknown(beginning(b, { absentAt: [1] }));
     await expect.poll(() => stored()).toMatch(/^- 3 /);
     expect(await settled(b)).toMatchObject({ kind: 'final', outcome: { value: 7 } });
   });
@@ -213,7 +213,7 @@ describeWith(redisServer, 'the records of replicas', () => {
     const next = await owned(b);
     expect(next.ambiguity).toBeNull();
     await granted(b, next, beginning(b));
-    await next.unknown(beginning(b));
+    next.unknown(beginning(b));
     const again = await owned(b);
     await granted(b, again, beginning(b, { attempts: 2, absentAt: [1] }));
     again.unsent();
@@ -253,7 +253,7 @@ describeWith(redisServer, 'the records of replicas', () => {
     const { a, b, server, stored } = await stageOf('a', 'b');
     const done = await owned(a, keyOf('done'));
     await granted(a, done, beginning(a));
-    await done.ended({ kind: 'rejected', reason: 'no' });
+    done.ended({ kind: 'rejected', reason: 'no' });
     const flying = await owned(a, keyOf('flying'));
     await granted(a, flying, beginning(a));
     const unsent = await owned(a, keyOf('unsent'));
@@ -272,7 +272,7 @@ describeWith(redisServer, 'the records of replicas', () => {
     // It is still the one that waits for the response.
     await a.actor.beat();
     expect(await b.records.claim(keyOf('flying'))).toMatchObject({ kind: 'busy' });
-    await flying.ended({ kind: 'done', value: 1 });
+    flying.ended({ kind: 'done', value: 1 });
     expect(await settled(b, keyOf('flying'))).toMatchObject({ kind: 'final' });
     // Nothing was sent for it: it needs another claim.
     expect(await granted(a, unsent, beginning(a))).toMatchObject({ lost: ['w'] });
@@ -282,7 +282,7 @@ describeWith(redisServer, 'the records of replicas', () => {
     const { a, b, server, stage, stored } = await stageOf('a', 'b');
     const done = await owned(a, keyOf('done'));
     await granted(a, done, beginning(a));
-    await done.ended({ kind: 'done', value: 7 });
+    done.ended({ kind: 'done', value: 7 });
     const flying = await owned(a, keyOf('flying'));
     await granted(a, flying, beginning(a));
     const heard = () => stage.messages().filter(({ kind }) => kind === 'record');
@@ -306,7 +306,7 @@ describeWith(redisServer, 'the records of replicas', () => {
     for (let n = 0; n < 250; n += 1) {
       const record = await owned(a, keyOf(`key ${n}`.replace(' ', '-')));
       await record.sending(beginning(a));
-      await record.ended({ kind: 'done', value: n });
+      record.ended({ kind: 'done', value: n });
     }
     await server.command('FLUSHALL');
     await a.actor.swap();
@@ -329,7 +329,7 @@ describeWith(redisServer, 'the records of replicas', () => {
     await granted(a, record, beginning(a));
     await server.kill();
     const another = await owned(a, keyOf('another'));
-    await record.ended({ kind: 'done', value: 1 });
+    record.ended({ kind: 'done', value: 1 });
     expect(await settled(a, keyOf())).toMatchObject({ kind: 'final' });
     await server.start();
     while ((await stored().catch(() => null)) === null) {
@@ -368,7 +368,7 @@ describeWith(redisServer, 'the records of replicas', () => {
     const { a, stored } = await stageOf('a', 'b');
     const record = await owned(a);
     await granted(a, record, beginning(a));
-    await record.ended({ kind: 'done', value: { title: 'Summer' } });
+    record.ended({ kind: 'done', value: { title: 'Summer' } });
     const text = Buffer.from((await stored())?.split(' ').at(-1) ?? '', 'base64').toString();
     for (const word of ['Summer', 'createChannel', 'content']) expect(text).not.toContain(word);
   });

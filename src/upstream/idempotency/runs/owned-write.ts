@@ -1,5 +1,5 @@
 import { GatewayError } from '../../../errors.ts';
-import { type AtOnce, inBackground } from '../../../scheduling/at-once.ts';
+import type { AtOnce } from '../../../scheduling/at-once.ts';
 import type { SlotRecord } from '../../budget/budget.ts';
 import type { Answered } from '../../reads/fetch.ts';
 import type { Outcome } from '../../reads/waiter.ts';
@@ -97,17 +97,16 @@ export class OwnedWrite<T> implements SendRecord<T> {
     this.#options.record.unsent();
   }
 
-  answered(answered: Answered<T>): AtOnce<void> {
-    if (answered.kind === 'value') return this.end({ kind: 'done', value: answered.value });
-    const { failure } = answered;
-    switch (outcomeOf(failure)) {
-      case 'rejected':
-        return this.#rejected(failure);
-      case 'nothing':
-        return this.stayed();
-      default:
-        return this.#lost();
+  answered(answered: Answered<T>): void {
+    if (answered.kind === 'value') {
+      this.end({ kind: 'done', value: answered.value });
+      return;
     }
+    const { failure } = answered;
+    const outcome = outcomeOf(failure);
+    if (outcome === 'rejected') this.#rejected(failure);
+    else if (outcome === 'nothing') this.stayed();
+    else this.#lost();
   }
 
   ended(): void {
@@ -122,15 +121,15 @@ export class OwnedWrite<T> implements SendRecord<T> {
     if (!this.#isUnderWay) this.#handBack();
   }
 
-  /** The outcome is known. Resolves when it is stored. */
-  end(outcome: FinalOutcome): AtOnce<void> {
-    if (this.isOver) return undefined;
+  /** The outcome is known. */
+  end(outcome: FinalOutcome): void {
+    if (this.isOver) return;
     this.#isUnderWay = false;
     this.isOver = true;
     this.#options.onOver();
     const stored =
       outcome.kind === 'done' ? { ...outcome, value: storedValue(outcome.value) } : outcome;
-    return this.#options.record.ended(stored);
+    this.#options.record.ended(stored);
   }
 
   /** More is known of a write whose outcome is not. */
@@ -144,15 +143,17 @@ export class OwnedWrite<T> implements SendRecord<T> {
     this.#options.record.looked(ambiguity);
   }
 
-  #rejected(failure: Failure): AtOnce<void> {
-    if (!('reason' in failure)) return undefined;
+  #rejected(failure: Failure): void {
+    if (!('reason' in failure)) return;
     const { kind, reason } = failure;
     const isFirst = (this.#ambiguity?.attempts ?? 1) < 2;
-    if (isFirst || !this.#options.mayBeApplied) return this.end({ kind: 'rejected', reason });
+    if (isFirst || !this.#options.mayBeApplied) {
+      this.end({ kind: 'rejected', reason });
+      return;
+    }
     this.#lost();
     this.isLost = false;
     this.rejection = { kind, reason };
-    return undefined;
   }
 
   #lost(): void {
@@ -170,6 +171,6 @@ export class OwnedWrite<T> implements SendRecord<T> {
     // Of a key that may only have been used before, nothing was sent here.
     const ambiguity = this.#ambiguity;
     if (!ambiguity || ambiguity === this.#options.ambiguity) record.release();
-    else inBackground(Promise.resolve(record.unknown(ambiguity)));
+    else record.unknown(ambiguity);
   }
 }

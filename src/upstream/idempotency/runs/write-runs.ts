@@ -151,7 +151,7 @@ export class WriteRuns {
         if (rejection && ambiguity) {
           const applied = await this.#reconciler.findApplied(call, ambiguity, rejection);
           if (applied) return this.#reconciled(call, owned, record, applied.value);
-          await owned.end({ kind: 'rejected', reason: rejection.reason });
+          owned.end({ kind: 'rejected', reason: rejection.reason });
         }
         if (!owned.isLost) throw error;
         cause = error;
@@ -165,7 +165,7 @@ export class WriteRuns {
     { firstAt }: OwnedRecord,
     value: T,
   ): Promise<T> {
-    await owned.end({ kind: 'done', value });
+    owned.end({ kind: 'done', value });
     await this.#found(call, value);
     call.report('RECONCILED', firstAt);
     return value;

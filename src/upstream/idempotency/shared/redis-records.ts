@@ -251,17 +251,14 @@ export class RedisRecords implements Records {
         const record = this.#recordOf(key, lent.firstAt, stateOf(next));
         inBackground(this.#write(record, token, true));
       },
-      // The caller does not wait for Redis: a replica that asks before Redis has it joins, and one that is killed before has left a
-      // record of its request.
+      // A replica that asks before Redis has it joins, and one that is killed before has left a record of its request.
       ended: (outcome) => {
-        const saved = own.ended(outcome);
+        own.ended(outcome);
         inBackground(this.#end(lent, outcome));
-        return saved;
       },
       unknown: (next) => {
-        const saved = own.unknown(next);
+        own.unknown(next);
         inBackground(this.#end(lent, stateOf(next)));
-        return saved;
       },
       release: () => {
         own.release();

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createDigest, type Digest } from '../../../digest.ts';
 import type { EventStream } from '../../../observe/event-stream.ts';
 import type { IdempotencyGauges } from '../../../observe/metrics/write-metrics.ts';
-import type { AtOnce } from '../../../scheduling/at-once.ts';
+import { type AtOnce, inBackground } from '../../../scheduling/at-once.ts';
 import type { Clock } from '../../../scheduling/clock.ts';
 import type { IdempotencyKey } from '../idempotency-key.ts';
 import type { Ambiguity, Claim, OwnedRecord, Records } from '../records.ts';
@@ -166,14 +166,12 @@ export class ProcessRecords implements Records {
       },
       ended: (outcome) => {
         const saved = this.#save(record, outcome);
-        if (saved instanceof Promise) return saved.then(end);
+        if (saved) inBackground(saved);
         end();
-        return undefined;
       },
       unknown: (ambiguity) => {
         note(ambiguity);
         end();
-        return undefined;
       },
       release: () => {
         restore();
