@@ -20,7 +20,7 @@ export interface Figures {
   /** Creations whose outcome stays unknown. */
   readonly unknown: readonly string[];
   readonly unknownShare: number;
-  /** Requests whose outcome the gateway has not heard. */
+  /** Requests without a valid response that a gateway has received. */
   readonly ambiguities: number;
   readonly readsPerAmbiguity: number;
   readonly mostSends: number;
@@ -35,21 +35,16 @@ export interface Story {
   readonly creations: readonly Creation[];
   /** By the index of the creation. */
   readonly ends: readonly Ended[];
-  /** When gateways were killed, in milliseconds since 1970. */
-  readonly killedAt: readonly number[];
+  /** How often a gateway was killed. */
+  readonly kills: number;
   /** What the gateways have logged. */
   readonly log: string;
 }
 
-/** A request that arrived so shortly before a kill had no response that its gateway could store, in milliseconds. */
-const LAST_MOMENT_MS = 5;
-
-const ambiguous = new Set(['drop', 'hang', 'html', 'truncated']);
-
 /** Compares what callers were told with the tables of the upstream. */
 export function figuresOf(story: Story): Figures {
-  const { creations, ends, killedAt, log, upstream } = story;
-  const readsFor = readsIn(log);
+  const { creations, ends, kills, log, upstream } = story;
+  const logged = logOf(log);
   const { requests } = upstream;
   const sends = creations.map((): LoggedRequest[] => []);
   for (const request of requests) {
@@ -57,23 +52,22 @@ export function figuresOf(story: Story): Figures {
     const number = method === 'POST' ? creationIn(`${path} ${JSON.stringify(body)}`) : null;
     if (number !== null) sends[number]?.push(request);
   }
-  const isAmbiguous = ({ at, fault = '' }: LoggedRequest): boolean =>
-    ambiguous.has(fault) || killedAt.some((end) => end >= at && end - at < LAST_MOMENT_MS);
   const stories = creations.map((creation, n) => {
-    const { fate, hasTwin, kills, noun, token } = creation;
+    const { fate, hasTwin, noun, token } = creation;
     const end = ends[n] as Ended;
     const own = sends[n] ?? [];
     const rows = upstream.rowsOf(creation);
     const twin = upstream.twinOf(token);
+    const { heard, reads } = logged.get(token) ?? { heard: 0, reads: 0 };
     const { answers, how, id, kind, unanswered } = end;
-    const marks = `${kills ? ', killed' : ''}${hasTwin ? `, twin ${twin}` : ''}`;
+    const marks = `${creation.kills ? ', killed' : ''}${hasTwin ? `, twin ${twin}` : ''}`;
     return {
       ...end,
       fate,
       rows,
       sends: own.filter(({ refused }) => !refused).length,
-      ambiguities: own.filter(isAmbiguous).length,
-      reads: readsFor.get(token) ?? 0,
+      ambiguities: own.length - heard,
+      reads,
       noun: noun.name,
       isOfTwin: kind === 'done' && id === twin,
       text: `${token} ${noun.name}, ${fate}${marks}: ${kind} ${id || ''} ${how}; rows ${rows.join(' ') || 'none'}; ${own.length} sends; ${unanswered} x unanswered, ${answers.join(' ')}`,
@@ -87,7 +81,7 @@ export function figuresOf(story: Story): Figures {
   const unknown = texts(({ kind }) => kind === 'unknown');
   const figures = {
     creations: creations.length,
-    kills: killedAt.length,
+    kills,
     duplicates: texts(({ rows }) => rows.length > 1),
     lost: texts(({ isOfTwin, kind, rows }) => kind === 'done' && !isOfTwin && rows.length === 0),
     wrongIds: texts(
@@ -149,13 +143,15 @@ export function figuresOf(story: Story): Figures {
   return { ...figures, table };
 }
 
-/** The reads that each creation has caused, by its token. */
-function readsIn(log: string): Map<string, number> {
-  const reads = new Map<string, number>();
+/** What the gateways have logged of each creation, by its token. */
+function logOf(log: string): Map<string, { heard: number; reads: number }> {
+  const all = new Map<string, { heard: number; reads: number }>();
   for (const line of log.split('\n')) {
-    if (!/"method":"GET".*"upstream (request|failed)"/.test(line)) continue;
     const [, token = ''] = /"requestId":"(w\d{6})"/.exec(line) ?? [];
-    reads.set(token, (reads.get(token) ?? 0) + 1);
+    const known = all.get(token) ?? { heard: 0, reads: 0 };
+    all.set(token, known);
+    if (/"method":"GET".*"upstream (request|failed)"/.test(line)) known.reads += 1;
+    if (/"method":"POST".*"upstream (request|rate limit refusal)"/.test(line)) known.heard += 1;
   }
-  return reads;
+  return all;
 }
