@@ -22,6 +22,13 @@ export const redisServer: Tool = {
   install: 'apt-get install -y --no-install-recommends redis-server',
 };
 
+/** Limits the sizes of files, for tests of a full disk. */
+export const prlimit: Tool = {
+  name: 'prlimit',
+  path: '/usr/bin/prlimit',
+  install: 'apt-get install -y --no-install-recommends util-linux',
+};
+
 /** What browsers load, for tests of how it is sent. */
 export const builtPages: Tool = {
   name: 'the pages for browsers',

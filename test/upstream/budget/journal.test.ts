@@ -81,6 +81,46 @@ async function later(clock: VirtualClock, ms: number, startedAt = 12_345): Promi
 const nearly = (ms: number) => expect.closeTo(ms, -1.5);
 
 describe('The journal of leases', () => {
+  test('that could not be written is complete a minute after the failure', async () => {
+    const clock = new VirtualClock().rule();
+    const key = begin(clock).of('a-key', span);
+    // The next file cannot be made: as on a full disk, or where the folder is not writable.
+    mkdirSync(`${path()}.new`);
+    for (let lines = 0; lines < 2000; lines += 1) key.begin(false).cancelled();
+    expect(complaints).toEqual([expect.stringContaining('is no longer writable')]);
+    expect(existsSync(path())).toBe(false);
+    const meanwhile = key.begin(false);
+    await clock.advance(30_000);
+    meanwhile.ended();
+    expect(existsSync(path())).toBe(false);
+    rmSync(`${path()}.new`, { recursive: true });
+    await clock.advance(29_999);
+    key.begin(false).cancelled();
+    expect(existsSync(path())).toBe(false);
+    await clock.advance(1);
+    key.begin(false).ended();
+    kill();
+    expect(recalledBy(await later(clock, 0))).toEqual([
+      nearly(WINDOW_MS - 30_000),
+      nearly(WINDOW_MS),
+    ]);
+    expect(complaints).toHaveLength(1);
+  });
+
+  test('is left to another process that has used the folder after a failure', async () => {
+    const clock = new VirtualClock().rule();
+    const key = begin(clock).of('a-key', span);
+    mkdirSync(`${path()}.new`);
+    for (let lines = 0; lines < 2000; lines += 1) key.begin(false).cancelled();
+    rmSync(`${path()}.new`, { recursive: true });
+    open(await later(clock, 1000));
+    kill();
+    const before = text();
+    await clock.advance(60_000);
+    key.begin(false).ended();
+    expect(text()).toBe(before);
+  });
+
   test('passes on to the next process how long sent requests still count', async () => {
     const clock = new VirtualClock().rule();
     const key = begin(clock).of('a-key', span);

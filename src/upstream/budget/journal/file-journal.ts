@@ -28,6 +28,8 @@ import { isAlive, ownerName } from './owner.ts';
 const REWRITE_AFTER_LINES = 1024;
 /** Maximum size of a file: a larger one, with more than a hundred thousand leases, was not written by this program. */
 const MAX_BYTES = 64 * 1024 * 1024;
+/** After a failure, the file is written again after this time, in milliseconds. */
+const RETRY_MS = 60_000;
 /** Allowance for times in whole milliseconds and for the drift of wall clocks. */
 const MARGIN_MS = 5;
 
@@ -116,8 +118,11 @@ class FileJournal implements Journal {
   #nextId = 0;
   #lines = 0;
   #rewriteAt = 0;
-  /** The open file; `null` once it is closed or cannot be written. */
+  /** The open file; `null` once it is closed, or while it cannot be written. */
   #file: number | null = null;
+  #failedAt = Number.NEGATIVE_INFINITY;
+  #hasComplained = false;
+  #isClosed = false;
 
   constructor(options: FileJournalOptions, before: LeaseLines | null) {
     this.#options = options;
@@ -150,8 +155,8 @@ class FileJournal implements Journal {
   }
 
   close(): void {
-    if (this.#file === null) return;
-    this.#append(RELEASED_LINE);
+    if (this.#file !== null) this.#append(RELEASED_LINE);
+    this.#isClosed = true;
     if (this.#file !== null) closeSync(this.#file);
     this.#file = null;
   }
@@ -208,15 +213,29 @@ class FileJournal implements Journal {
     for (const [key, seenAt] of coTenants) this.#coTenants.set(key, seenAt + here);
   }
 
+  /** Adds a line for a lease or a co-tenant that is known here already. */
   #append(line: string): void {
-    if (this.#file === null) return;
+    if (this.#isClosed) return;
     try {
+      if (this.#file === null) {
+        this.#reopen();
+        return;
+      }
       writeFileSync(this.#file, line);
       this.#lines += 1;
       if (this.#lines >= this.#rewriteAt) this.#rewrite();
     } catch (error) {
       this.#giveUp(reasonOf(error));
     }
+  }
+
+  /** Writes the file again some time after a failure, unless another process has used the folder since. */
+  #reopen(): void {
+    if (this.#options.clock.now() - this.#failedAt < RETRY_MS) return;
+    const before = readBefore(this.#path);
+    if (before && before.owner !== this.#owner) throw new Error('another process uses it');
+    this.#rewrite();
+    this.#hasComplained = false;
   }
 
   /** Writes the leases that count into a new file, which replaces the old one. */
@@ -249,18 +268,21 @@ class FileJournal implements Journal {
     this.#rewriteAt = Math.max(REWRITE_AFTER_LINES, 4 * (this.#leases.size + this.#coTenants.size));
   }
 
-  /** Removes the file, because it would lack later requests and the next process must not trust it. */
+  /** Removes the file until it can be written again: it would lack later requests, and the next process would trust it. */
   #giveUp(why: string): void {
     const { complain, folder } = this.#options;
     if (this.#file !== null) closeSync(this.#file);
     this.#file = null;
+    this.#failedAt = this.#options.clock.now();
     try {
       if (readBefore(this.#path)?.owner === this.#owner) rmSync(this.#path);
     } catch {
       // What prevents the process from writing also prevents it from deleting.
     }
+    if (this.#hasComplained) return;
+    this.#hasComplained = true;
     complain(
-      `STATE_DIR ${folder} is no longer writable (${why}). Sent requests are not saved, so the next start uses only half of each rate limit for one window, or until the API reports what remains.`,
+      `STATE_DIR ${folder} is no longer writable (${why}). Sent requests are not saved until it can be written again. Without them, the next start uses only half of each rate limit for one window, or until the API reports what remains.`,
     );
   }
 }

@@ -130,13 +130,13 @@ export class RecordFile {
   append(line: string): void {
     if (this.#isClosed) return;
     this.#meanwhile?.push(line);
-    const { clock, isOwned } = this.#options;
+    const { clock } = this.#options;
     if (this.#file === null) {
       if (clock.now() - this.#failedAt >= RETRY_MS) this.#rewriteLater();
       return;
     }
     try {
-      if (!isOwned()) throw new Error('another process can use it');
+      this.#mustOwn();
       writeWhole(this.#file, line);
       this.#appendedBytes += line.length;
     } catch (error) {
@@ -198,8 +198,13 @@ export class RecordFile {
     }
   }
 
+  /** @throws Error if another process could use the folder, since this one cannot write its leases. */
+  #mustOwn(): void {
+    if (!this.#options.isOwned()) throw new Error('leases.log cannot be written');
+  }
+
   #openNext(): number {
-    if (!this.#options.isOwned()) throw new Error('another process can use it');
+    this.#mustOwn();
     const next = `${this.#path}.new`;
     rmSync(next, { force: true });
     return openSync(next, 'wx', 0o600);

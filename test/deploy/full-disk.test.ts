@@ -1,0 +1,58 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, expect, it } from 'vitest';
+import { describeWith, prlimit } from '../support/needs.ts';
+import { until } from '../support/uploads.ts';
+import { RunbookStage, runbook } from './runbook-stage.ts';
+
+const stage = new RunbookStage();
+
+/** Lets this process extend no file beyond a size in bytes, as if its disk were full. */
+function limitFiles(size: number | 'unlimited'): void {
+  execFileSync(prlimit.path, ['--pid', String(process.pid), `--fsize=${size}:`]);
+}
+afterEach(() => limitFiles('unlimited'));
+
+/** Creates a channel once, with its name as the key. Returns whether the gateway has sent a request. */
+async function creates(name: string): Promise<boolean> {
+  const { length } = stage.sandbox.links.requests;
+  const text = `mutation { createChannel(input: { name: "${name}" }) { __typename } }`;
+  const { data } = await stage.ask(text, { 'idempotency-key': `"${name}"` });
+  expect(data).toEqual({ createChannel: { __typename: 'Channel' } });
+  return stage.sandbox.links.requests.length > length;
+}
+const isFailing = () => stage.metric('gateway_idempotency_save_failing');
+
+describeWith(prlimit, 'A full disk', () => {
+  it.each([
+    ['that takes nothing', () => 1, 'leases\\.log cannot be written'],
+    ['that takes a part of a line', (path: string) => statSync(path).size + 100, 'ENOSPC'],
+  ])(
+    '%s stops no write, and all keys are saved as soon as it has space',
+    async (name, full, reason) => {
+      const state = join(stage.folder, name);
+      await stage.start({ STATE_DIR: state });
+      expect(await creates('before')).toBe(true);
+      expect(await isFailing()).toBe(0);
+
+      limitFiles(full(join(state, 'writes.log')));
+      expect(await creates('meanwhile')).toBe(true);
+      expect(await creates('meanwhile')).toBe(false);
+      expect(await isFailing()).toBe(1);
+      expect(await stage.degraded()).toEqual([{ reason: 'keys-not-saved' }]);
+      expect(stage.log).toMatch(new RegExp(`writes\\.log cannot be written \\(${reason}\\)`));
+
+      limitFiles('unlimited');
+      expect(runbook('GatewayIdempotencyUnsaved').page).toContain('first write after a minute');
+      await stage.clock.advance(60_000);
+      expect(await creates('after')).toBe(true);
+      await until(async () => (await isFailing()) === 0);
+      expect(await stage.degraded()).toEqual([]);
+      expect(readdirSync(state)).not.toContain('writes.incomplete.log');
+
+      await stage.start();
+      for (const name of ['before', 'meanwhile', 'after']) expect(await creates(name)).toBe(false);
+    },
+  );
+});
