@@ -111,6 +111,7 @@ export class Client {
     const { writes } = this;
     this.keyedWrites = new KeyedWrites({
       upstream,
+      baseUrl: options.baseUrl,
       clock,
       events,
       records,

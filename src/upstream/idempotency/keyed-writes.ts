@@ -23,6 +23,7 @@ import { WriteRuns } from './runs/write-runs.ts';
 
 interface KeyedWritesOptions extends SettleTimes {
   readonly upstream: UpstreamName;
+  readonly baseUrl: string;
   readonly clock: Clock;
   readonly events: EventStream | undefined;
   readonly records: Records;
@@ -72,7 +73,7 @@ export class KeyedWrites {
     }
     if (key) return this.#once(new WriteCall({ write, access, lists, key }, this.#options), key);
     if (evidence?.kind !== 'creation') return writes.write(write, access);
-    return this.#runs.create(new WriteCall({ write, access, lists, key }, this.#options), evidence);
+    return this.#runs.create(new WriteCall({ write, access, lists, key }, this.#options));
   }
 
   #once<T>(call: WriteCall<T>, key: IdempotencyKey): Promise<T> {

@@ -3,6 +3,7 @@ import type { IdempotencyGauges } from '../../observe/metrics/write-metrics.ts';
 import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { SlotRecord } from '../budget/budget.ts';
 import type { IdempotencyKey } from './idempotency-key.ts';
+import type { CreatedIn, KnownRows } from './looks/known-rows.ts';
 import type { RowLock } from './row-locks.ts';
 
 /** What is known of a keyed write whose outcome is not: `attempts` requests were sent, the latest is over at `overAt`. */
@@ -24,12 +25,14 @@ export interface Ambiguity {
   readonly candidates: readonly number[];
   /** Times at which the effect was looked for and was absent, on `Records.now`. */
   readonly absentAt: readonly number[];
+  /** Absent for a write that adds no row. */
+  readonly list?: CreatedIn | undefined;
 }
 
 /** The final outcome of a keyed write. */
 export type FinalOutcome =
-  /** `value` is the decoded result as JSON, without secrets. */
-  | { readonly kind: 'done'; readonly value: unknown }
+  /** `value` is the decoded result as JSON, without secrets; `list` is as in `Ambiguity`. */
+  | { readonly kind: 'done'; readonly value: unknown; readonly list?: CreatedIn | undefined }
   /** The upstream rejected it, with this sentence for the caller. */
   | { readonly kind: 'rejected'; readonly reason: string };
 
@@ -94,6 +97,8 @@ export interface Records {
   /** Names keys and callers, with a secret of the store. */
   readonly digest: Digest;
   readonly gauges: IdempotencyGauges;
+  /** Rows that exist according to the records, also those of processes before and of other replicas. */
+  readonly knownRows: KnownRows;
   /**
    * Claims the record of a key. At most one owner at a time, over all replicas. A shared store locks `row` in the same
    * round trip if the record gets owned and the lock is free, see `OwnedRecord.lock`.

@@ -44,11 +44,12 @@ async function ended<T>(promise: Promise<T>, ms = 60_000): Promise<T | Error> {
 
 /** Records as a replica leaves them that was killed during an upload, which may take a day. */
 function killedDuringUpload(records: Records): Records {
-  const { digest, gauges, hasLost, knownSince } = records;
+  const { digest, gauges, hasLost, knownRows, knownSince } = records;
   return {
     digest,
     gauges,
     hasLost,
+    knownRows,
     knownSince,
     get now() {
       return records.now;

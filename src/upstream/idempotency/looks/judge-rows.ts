@@ -1,12 +1,14 @@
 import type { Creation, Row } from '../../request.ts';
-import { orderOf, type SeenPage } from './evidence-lists.ts';
+import { highestId, type ListEnd, orderOf, type SeenPage } from './evidence-lists.ts';
 
 /** A row that was created this long before or after a request, in milliseconds, may be its result: clocks differ. */
 const CLOCKS_DIFFER_MS = 120_000;
 /** A time stamp is wrong by at most this time if its zone is, in milliseconds. */
 const ZONES_DIFFER_MS = 26 * 3_600_000;
-/** So soon after a request, new rows are assumed to fill less than a page, in milliseconds. */
+/** So soon after a request, in milliseconds, ... */
 const FEW_NEW_ROWS_MS = 600_000;
+/** ... no more rows are assumed to be new, if neither ids nor time stamps show it. */
+const MOST_NEW_ROWS = 20;
 
 /** What is known of a request that may have created a row. Times are in milliseconds since 1970. */
 export interface SentCreation {
@@ -81,14 +83,16 @@ export function showsAll(
   { baseline, now, sentAt }: Pick<SentCreation, 'baseline' | 'now' | 'sentAt'>,
 ): boolean {
   if (isWhole(pages)) return true;
-  if (!pages.some(isEnd)) return false;
-  if (now - sentAt <= FEW_NEW_ROWS_MS) return true;
-  return pages.some(({ rows }) =>
-    rows.some((row) => {
-      if (baseline?.some((id) => id >= row.id)) return true;
-      return Date.parse(createdAt?.(row) ?? '') < sentAt - CLOCKS_DIFFER_MS;
-    }),
-  );
+  const end = pages.find(isEnd);
+  if (!end) return false;
+  // Rows that were created at the same time can fill the page before.
+  const rows = pages.flatMap((page) => (Math.abs(page.number - end.number) < 2 ? page.rows : []));
+  const isOld = (row: Row) =>
+    baseline
+      ? baseline.some((id) => id >= row.id)
+      : Date.parse(createdAt?.(row) ?? '') < sentAt - CLOCKS_DIFFER_MS;
+  if (rows.some(isOld)) return true;
+  return baseline === null && now - sentAt <= FEW_NEW_ROWS_MS && rows.length > MOST_NEW_ROWS;
 }
 
 /** Whether pages are all pages of their list. */
@@ -99,6 +103,13 @@ export function isWhole(pages: readonly SeenPage[]): boolean {
     for (let before = 1; before < number; before += 1) if (!numbers.has(before)) return false;
     return true;
   });
+}
+
+/** The end of a list, if pages show it. */
+export function endOf(pages: readonly SeenPage[]): ListEnd | null {
+  const end = pages.find(isEnd) ?? (isWhole(pages) ? pages.find(({ isLast }) => isLast) : null);
+  if (!end) return null;
+  return { page: end.number, highest: highestId(pages.flatMap(({ rows }) => rows)) };
 }
 
 /** Whether new rows appear on a page. */

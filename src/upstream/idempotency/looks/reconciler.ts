@@ -1,13 +1,21 @@
 import { GatewayError } from '../../../errors.ts';
 import type { Clock } from '../../../scheduling/clock.ts';
-import type { Call, Creation, Evidence, Repeatable, Row, RowEvidence } from '../../request.ts';
+import type {
+  Call,
+  Creation,
+  Evidence,
+  List,
+  Repeatable,
+  Row,
+  RowEvidence,
+} from '../../request.ts';
 import type { Writes } from '../../writes.ts';
 import { patienceOf, waitFor } from '../patience.ts';
 import type { Ambiguity, Records } from '../records.ts';
 import type { WriteCall } from '../runs/write-call.ts';
-import { highestId, type SeenPage } from './evidence-lists.ts';
-import { isWhole, type Judged, judgeRows, nextPage, showsAll } from './judge-rows.ts';
-import type { KnownRows } from './known-rows.ts';
+import type { SeenPage } from './evidence-lists.ts';
+import { endOf, isWhole, type Judged, judgeRows, nextPage, showsAll } from './judge-rows.ts';
+import type { CreatedIn } from './known-rows.ts';
 import type { RowWrites } from './row-writes.ts';
 
 /** How long requests take, in milliseconds. */
@@ -21,7 +29,6 @@ export interface SettleTimes {
 interface ReconcilerOptions extends SettleTimes {
   readonly clock: Clock;
   readonly records: Records;
-  readonly knownRows: KnownRows;
   readonly rowWrites: RowWrites;
   readonly writes: Writes;
 }
@@ -184,13 +191,14 @@ export class Reconciler {
       return value === null ? { kind: 'absent', ambiguity: absent } : { kind: 'done', value };
     }
     const judged = await this.#newRow(call, evidence, ambiguity);
+    const list = this.#options.records.knownRows.place(call.list ?? '');
     switch (judged.kind) {
       case 'found':
         return { kind: 'done', value: evidence.valueOf(judged.row) };
       case 'several':
-        return { ...unknown, ambiguity: { ...ambiguity, candidates: judged.candidates } };
+        return { ...unknown, ambiguity: { ...ambiguity, list, candidates: judged.candidates } };
       case 'absent':
-        return { kind: 'absent', ambiguity: absent };
+        return { kind: 'absent', ambiguity: { ...absent, list } };
       default:
         return unknown;
     }
@@ -200,23 +208,33 @@ export class Reconciler {
   async #newRow<T>(
     call: WriteCall<T>,
     creation: Creation<T>,
-    { baseline, overAt, sentAt }: Ambiguity,
+    { baseline, list: noted, overAt, sentAt }: Ambiguity,
   ): Promise<Judged> {
-    const { knownRows, records, resendAfterMs } = this.#options;
-    const { access, lists } = call;
+    const { records, resendAfterMs } = this.#options;
+    const { knownRows } = records;
     const { list } = creation;
-    const first = await this.#page(call, list, lists.cachedEnd(list, access)?.page ?? 1);
+    const name = call.list ?? '';
+    const first = await this.#page(call, list, this.#endOf(call, list, noted));
     const { now } = records;
     const sent = { baseline, now, sentAt };
     const next = nextPage(first, showsAll(creation, [first], sent));
     const pages = next === null ? [first] : [first, await this.#page(call, list, next)];
-    const highest = highestId(pages.flatMap(({ rows }) => rows));
-    knownRows.seen(list, access, { highest, now });
+    const end = list.query ? null : endOf(pages);
+    if (end) knownRows.seen(name, end, now);
     return judgeRows(creation, pages, {
       ...sent,
       until: Math.min(now, overAt + resendAfterMs),
-      isOfAnother: (id) => knownRows.isOfAnother(list, access, id),
+      isOfAnother: (id) => knownRows.isOfAnother(name, id),
     });
+  }
+
+  /** The page on which new rows appear, as far as it is known. A filtered list is short. */
+  #endOf<T>(call: WriteCall<T>, list: List<Row>, noted: CreatedIn | undefined): number {
+    if (list.query) return 1;
+    const { access, lists } = call;
+    const { page } = this.#options.records.knownRows.place(call.list ?? '');
+    const known = page ?? noted?.page ?? 1;
+    return Math.max(known, lists.cachedEnd(list, access)?.page ?? 1);
   }
 
   /** 1 or 2 upstream requests; `null` if the row does not exist, `undefined` if it was not found. */

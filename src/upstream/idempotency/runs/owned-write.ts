@@ -5,6 +5,7 @@ import type { Answered } from '../../reads/fetch.ts';
 import type { Outcome } from '../../reads/waiter.ts';
 import type { Call } from '../../request.ts';
 import { type Failure, outcomeOf } from '../../wire/failure.ts';
+import type { CreatedIn } from '../looks/known-rows.ts';
 import type { Ambiguity, FinalOutcome, OwnedRecord, Records } from '../records.ts';
 import type { SendRecord } from '../send-record.ts';
 import { storedValue } from './stored-value.ts';
@@ -20,6 +21,8 @@ interface OwnedWriteOptions {
   readonly call: Pick<Call<unknown>, 'stream'>;
   /** Ids of rows that exist before the first request; `null` if they are unknown. */
   readonly baseline: readonly number[] | null;
+  /** See `WriteCall.list`. */
+  readonly list: string | null;
   readonly timeoutMs: number;
   /** Whether a rejected second request can mean that the first was applied. */
   readonly mayBeApplied: boolean;
@@ -75,7 +78,13 @@ export class OwnedWrite<T> implements SendRecord<T> {
       baseline: before ? before.baseline : baseline,
       candidates: [],
       absentAt: [],
+      list: this.#list,
     };
+  }
+
+  get #list(): CreatedIn | undefined {
+    const { list, records } = this.#options;
+    return list === null ? undefined : records.knownRows.place(list);
   }
 
   leaving(): AtOnce<void> {
@@ -128,7 +137,9 @@ export class OwnedWrite<T> implements SendRecord<T> {
     this.isOver = true;
     this.#options.onOver();
     const stored =
-      outcome.kind === 'done' ? { ...outcome, value: storedValue(outcome.value) } : outcome;
+      outcome.kind === 'done'
+        ? { ...outcome, value: storedValue(outcome.value), list: this.#list }
+        : outcome;
     this.#options.record.ended(stored);
   }
 

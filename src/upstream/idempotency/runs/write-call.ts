@@ -5,9 +5,13 @@ import type { Access } from '../../operation.ts';
 import type { Row, Write } from '../../request.ts';
 import type { IdempotencyKey, KeyedOutcome } from '../idempotency-key.ts';
 import type { EvidenceLists } from '../looks/evidence-lists.ts';
+import type { Records } from '../records.ts';
 
 interface CallWorld {
   readonly upstream: UpstreamName;
+  /** Of the API. */
+  readonly baseUrl: string;
+  readonly records: Pick<Records, 'digest'>;
   readonly events: EventStream | undefined;
 }
 
@@ -21,6 +25,8 @@ export class WriteCall<T> {
   readonly lists: EvidenceLists;
   /** `null` for a write without a key. */
   readonly key: IdempotencyKey | null;
+  /** Names the list to which it adds a row, of this API and credential; `null` for another write. */
+  readonly list: string | null;
   /** The row as cached before its first request, for a write that changes a row. */
   before: Row | null = null;
   /** Upstream requests that have looked for the effect. */
@@ -44,6 +50,12 @@ export class WriteCall<T> {
     this.lists = of.lists;
     this.key = of.key;
     this.#world = world;
+    const { evidence } = of.write;
+    const { partition } = of.access.credential;
+    this.list =
+      evidence?.kind === 'creation'
+        ? world.records.digest(`list ${world.baseUrl} ${partition} ${evidence.list.path}`)
+        : null;
     this.#callsBefore = this.#calls;
   }
 

@@ -7,10 +7,10 @@ import {
 } from '../../../errors.ts';
 import type { AtOnce } from '../../../scheduling/at-once.ts';
 import type { Clock } from '../../../scheduling/clock.ts';
-import type { Creation, Row } from '../../request.ts';
+import type { Row } from '../../request.ts';
 import type { Writes } from '../../writes.ts';
 import type { IdempotencyKey } from '../idempotency-key.ts';
-import { KnownRows } from '../looks/known-rows.ts';
+import { idOf } from '../looks/known-rows.ts';
 import { type Found, mayBeApplied, Reconciler, type SettleTimes } from '../looks/reconciler.ts';
 import type { RowWrites } from '../looks/row-writes.ts';
 import { patienceOf } from '../patience.ts';
@@ -44,27 +44,29 @@ const NO_LOCK: RowLock = { release: () => {} };
 /** Ids of rows that existed before a creation; `null` if they are unknown. */
 type Baseline = readonly number[] | null;
 
+/** Of a write whose effect was not looked for. */
+const NOTHING_SEEN = { candidates: [], absentAt: [] } as const;
+
 /** Executes writes: sends them, and finds out what became of them if the response was lost. */
 export class WriteRuns {
   readonly #options: WriteRunsOptions;
-  readonly #knownRows = new KnownRows();
   readonly #reconciler: Reconciler;
   /** Rows before the first request, by the name of the key. */
   readonly #rowsBefore = new BoundedMap<Row>({ max: MOST_ROWS });
 
   constructor(options: WriteRunsOptions) {
     this.#options = options;
-    this.#reconciler = new Reconciler({ ...options, knownRows: this.#knownRows });
+    this.#reconciler = new Reconciler(options);
   }
 
   /** Executes a creation without a key: 1 upstream request, and at most 2 reads if its response was lost. */
-  async create<T>(call: WriteCall<T>, creation: Creation<T>): Promise<T> {
+  async create<T>(call: WriteCall<T>): Promise<T> {
     const { records, writes } = this.#options;
     const { access, write } = call;
     const entered = this.#enter(call);
     const hold = new SendHold<T>(entered instanceof Promise ? await entered : entered);
     try {
-      const baseline = this.#baseline(call, creation);
+      const baseline = this.#baseline(call);
       const sentAt = records.now;
       let value: T;
       try {
@@ -72,12 +74,12 @@ export class WriteRuns {
       } catch (error) {
         if (!(error instanceof OutcomeUnknown)) throw error;
         const overAt = records.now;
-        const lost = { attempts: 1, sentAt, overAt, baseline, candidates: [], absentAt: [] };
+        const lost = { ...NOTHING_SEEN, attempts: 1, sentAt, overAt, baseline };
         const found = await this.#reconciler.find(call, lost);
         if (found.kind !== 'done') throw this.#unknown(call, found, error);
         value = await this.#found(call, found.value);
       }
-      this.#created(call, creation, baseline, value);
+      this.#created(call, baseline, value);
       return value;
     } finally {
       hold.leave();
@@ -99,13 +101,14 @@ export class WriteRuns {
       throw error;
     }
     call.before = this.#rowBefore(call, key);
-    const baseline = creation && this.#baseline(call, creation);
+    const baseline = this.#baseline(call);
     const owned = new OwnedWrite<T>({
       records: this.#options.records,
       record,
       ambiguity: record.ambiguity ?? this.#suspicion(key),
       call: call.write,
       baseline,
+      list: call.list,
       timeoutMs: this.#options.timeoutMs,
       mayBeApplied: mayBeApplied(evidence),
       onOver: () => place?.release(),
@@ -113,7 +116,7 @@ export class WriteRuns {
     if (record.ambiguity) owned.note(this.#over(record.ambiguity));
     try {
       const value = await this.#run(call, owned, record);
-      if (creation) this.#created(call, creation, record.ambiguity?.baseline ?? baseline, value);
+      this.#created(call, record.ambiguity?.baseline ?? baseline, value);
       this.#rowsBefore.delete(key.name);
       return value;
     } catch (error) {
@@ -195,18 +198,26 @@ export class WriteRuns {
     const sentAt = Math.min(now, madeAt ?? knownSince);
     // Its process has ended, or it was sent long ago.
     const overAt = Math.min(now, knownSince);
-    return { attempts: 1, sentAt, overAt, baseline: null, candidates: [], absentAt: [] };
+    return { ...NOTHING_SEEN, attempts: 1, sentAt, overAt, baseline: null };
   }
 
-  #baseline<T>({ access, lists }: WriteCall<T>, { list }: Creation<T>): Baseline {
-    return this.#knownRows.baseline(list, { access, lists, now: this.#options.records.now });
+  #baseline<T>({ access, list, lists, write }: WriteCall<T>): Baseline {
+    const { evidence } = write;
+    if (list === null || evidence?.kind !== 'creation') return null;
+    const { knownRows, now } = this.#options.records;
+    const { query: _filters, ...whole } = evidence.list;
+    const end = lists.cachedEnd(whole, access);
+    // A write invalidates the page: the next creation finds the id there. Looks can have seen a later end.
+    const page = Math.max(end?.page ?? 1, knownRows.place(list).page ?? 1);
+    if (end) knownRows.seen(list, { ...end, page }, now);
+    return knownRows.baseline(list, now);
   }
 
-  #created<T>(call: WriteCall<T>, creation: Creation<T>, baseline: Baseline, value: T): void {
-    const id = typeof value === 'object' && value !== null && 'id' in value ? value.id : null;
-    if (typeof id !== 'number') return;
-    const { now } = this.#options.records;
-    this.#knownRows.created(creation.list, call.access, { baseline, id, now });
+  #created<T>({ list }: WriteCall<T>, baseline: Baseline, value: T): void {
+    const id = idOf(value);
+    if (list === null || id === null) return;
+    const { knownRows, now } = this.#options.records;
+    knownRows.created(list, { baseline, id }, now);
   }
 
   /** The row that a write changes, as cached before its first request; `null` if that does not matter. */

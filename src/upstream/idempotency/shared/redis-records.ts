@@ -10,6 +10,7 @@ import { inBackground } from '../../../scheduling/at-once.ts';
 import type { Clock } from '../../../scheduling/clock.ts';
 import type { SlotRecord } from '../../budget/budget.ts';
 import type { IdempotencyKey } from '../idempotency-key.ts';
+import type { KnownRows } from '../looks/known-rows.ts';
 import type { Ambiguity, Claim, OwnedRecord, Records } from '../records.ts';
 import { isSame, type ProcessRecords } from '../store/process-records.ts';
 import { type RecordState, sentFor } from '../store/record-lines.ts';
@@ -107,6 +108,10 @@ export class RedisRecords implements Records {
 
   get hasLost(): boolean {
     return false;
+  }
+
+  get knownRows(): KnownRows {
+    return this.#options.own.knownRows;
   }
 
   get digest(): Digest {

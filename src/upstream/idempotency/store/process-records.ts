@@ -5,6 +5,7 @@ import type { IdempotencyGauges } from '../../../observe/metrics/write-metrics.t
 import { type AtOnce, inBackground } from '../../../scheduling/at-once.ts';
 import type { Clock } from '../../../scheduling/clock.ts';
 import type { IdempotencyKey } from '../idempotency-key.ts';
+import { idOf, KnownRows } from '../looks/known-rows.ts';
 import type { Ambiguity, Claim, OwnedRecord, Records } from '../records.ts';
 import { type KeptRecord, KeptRecords, textOf } from './kept-records.ts';
 import { RecordFile } from './record-file.ts';
@@ -42,6 +43,7 @@ interface ProcessRecordsOptions {
 /** The records of one process, in memory and in a file. */
 export class ProcessRecords implements Records {
   readonly digest: Digest;
+  readonly knownRows = new KnownRows();
   readonly #options: ProcessRecordsOptions;
   readonly #kept: KeptRecords;
   readonly #file: RecordFile | null;
@@ -127,6 +129,7 @@ export class ProcessRecords implements Records {
     if (known && sentFor(known.state) > sentFor(state)) return;
     const text = this.#kept.set(known ?? this.#kept.add(of), state);
     this.#file?.append(text);
+    this.#learnRows({ ...of, state });
   }
 
   close(): void {
@@ -214,6 +217,12 @@ export class ProcessRecords implements Records {
     for (const line of lines) this.#apply(line, { now, writtenAt });
   }
 
+  #learnRows({ firstAt, state }: SavedRecord): void {
+    if (state.kind === 'rejected') return;
+    const { list } = state.kind === 'done' ? state : state.ambiguity;
+    if (list) this.knownRows.learn(list, state.kind === 'done' ? idOf(state.value) : null, firstAt);
+  }
+
   #apply(line: RecordLine, file: { readonly now: number; readonly writtenAt: number }): void {
     const { now } = file;
     if (line.kind === 'removed') {
@@ -229,6 +238,7 @@ export class ProcessRecords implements Records {
       const leftMs = Math.min(this.#options.keepMs, Math.max(0, until - file.writtenAt));
       const known = this.#kept.get(of.name);
       const record = known ?? this.#kept.add({ ...of, until: now + leftMs });
+      this.#learnRows(line.record);
       // Its process has closed its connections.
       const isOver = state.kind === 'ambiguous';
       this.#kept.set(
