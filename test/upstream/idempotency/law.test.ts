@@ -24,17 +24,18 @@ const fates: readonly (Fault | null)[] = [
   { kind: 'refuse-429', retryAfter: 1 },
 ];
 
-/** One call, and what follows: its caller may hang up, and the process may be killed. */
+/** The calls of one moment, and what follows: their callers may hang up, and the process may be killed. */
 const step = fc.record({
   fate: fc.constantFrom(...fates),
   maxWaitMs: fc.constantFrom(0, 6000, 50_000),
-  callers: fc.integer({ min: 1, max: 3 }),
+  // Most calls are retries of one input.
+  inputs: fc.array(fc.constantFrom('one', 'one', 'one', 'other'), { minLength: 1, maxLength: 3 }),
   hangsUpAfterMs: fc.constantFrom(null, 0, 1, 5500),
   passesMs: fc.constantFrom(0, 1000, 5000, 31_000, 70_000),
   isKilled: fc.boolean(),
 });
 
-it(`a key makes one row at most and is sent twice at most, in ${RUNS} stories of losses, hang-ups and kills`, async () => {
+it(`a key makes at most one row, of the input of each call with a result, and is sent twice at most, in ${RUNS} stories of losses, hang-ups and kills`, async () => {
   const clock = new VirtualClock();
   const sandbox = await keyedSandbox(clock);
   const folder = mkdtempSync(join(tmpdir(), 'records-'));
@@ -43,18 +44,19 @@ it(`a key makes one row at most and is sent twice at most, in ${RUNS} stories of
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
       story += 1;
-      const name = `Story ${story}`;
-      const pixel = createPixel({ type: 'GTM', name, tag: `GTM-${story}` });
+      const nameOf = (input: string) => `Story ${story} ${input}`;
       const key = newKey();
       sandbox.links.clearLog();
       let process = new KeyedProcess(sandbox, { clock, folder });
-      const results: Promise<unknown>[] = [];
-      for (const { callers, fate, hangsUpAfterMs, isKilled, maxWaitMs, passesMs } of steps) {
+      const results: Promise<{ readonly name: string; readonly result: unknown }>[] = [];
+      for (const { inputs, fate, hangsUpAfterMs, isKilled, maxWaitMs, passesMs } of steps) {
         const unlost = fate && sandbox.links.fault({ ...fate, path: ADD, times: 1 });
         const hangUp = new AbortController();
-        for (let caller = 0; caller < callers; caller += 1) {
-          const call = process.call({ key, maxWaitMs, signal: hangUp.signal });
-          results.push(outcome(call.links.write(pixel)));
+        for (const content of inputs) {
+          const call = process.call({ key, content, maxWaitMs, signal: hangUp.signal });
+          const name = nameOf(content);
+          const pixel = createPixel({ type: 'GTM', name, tag: `GTM-${story}` });
+          results.push(outcome(call.links.write(pixel)).then((result) => ({ name, result })));
         }
         await clock.settle();
         if (hangsUpAfterMs !== null) {
@@ -69,19 +71,22 @@ it(`a key makes one row at most and is sent twice at most, in ${RUNS} stories of
         process = new KeyedProcess(sandbox, { clock, folder });
       }
       await clock.advance(100_000);
-      const made = (await Promise.all(results)).flatMap((result) =>
+      const made = (await Promise.all(results)).flatMap(({ name, result }) =>
         result instanceof Error || !(result instanceof Object)
           ? []
-          : [(result as { id: number }).id],
+          : [{ id: (result as { id: number }).id, name }],
       );
       const sent = sandbox.links.requests.filter(
         ({ method, status }) => method === 'POST' && status !== 429,
       );
       const rows = await process.call().links.connection(pixels, { first: 100 });
-      const own = rows?.edges.filter(({ node }) => node.name === name) ?? [];
+      const names: readonly unknown[] = ['one', 'other'].map(nameOf);
+      const own = (rows?.edges ?? [])
+        .filter(({ node }) => names.includes(node.name))
+        .map(({ node: { id, name } }) => ({ id, name }));
       expect(sent.length).toBeLessThanOrEqual(2);
       expect(own.length).toBeLessThanOrEqual(1);
-      for (const id of made) expect(own.map(({ node }) => node.id)).toEqual([id]);
+      for (const row of made) expect(own).toEqual([row]);
     }),
     { numRuns: RUNS },
   );

@@ -1,0 +1,49 @@
+import { expect, it } from 'vitest';
+import { createDigest } from '../../../src/digest.ts';
+import { EventStream } from '../../../src/observe/event-stream.ts';
+import type { IdempotencyKey } from '../../../src/upstream/idempotency/idempotency-key.ts';
+import { ProcessRecords } from '../../../src/upstream/idempotency/store/process-records.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+
+const MAX_BYTES = 1_000_000;
+const MANY = 100_000;
+
+it(`A caller that uses ${MANY} keys loses the oldest of its own, and none of others`, async () => {
+  let forgotten = 0;
+  const events = new EventStream();
+  events.add({ keysForgotten: ({ count }) => void (forgotten += count) });
+  const digest = createDigest('salt');
+  const records = new ProcessRecords({
+    clock: new VirtualClock(),
+    keepMs: 86_400_000,
+    maxBytes: MAX_BYTES,
+    digest,
+    events,
+  });
+  const keyOf = (caller: string, number: number): IdempotencyKey => ({
+    name: digest(`${caller} ${number}`),
+    scope: digest(caller),
+    upstream: 'LINKS',
+    fingerprint: { secret: 'secret', digest: digest('input') },
+    mutation: 'createChannel',
+    madeAt: null,
+    report: () => {},
+  });
+  /** Whether the outcome of a key is known; otherwise it is used. */
+  const isKnown = (caller: string, number: number): boolean => {
+    const claim = records.claim(keyOf(caller, number));
+    if (claim.kind === 'final') return true;
+    if (claim.kind !== 'owned') throw new TypeError(claim.kind);
+    claim.record.ended({ kind: 'done', value: { id: number } });
+    return false;
+  };
+  for (let number = 0; number < 50; number += 1) isKnown('another', number);
+  for (let number = 0; number < MANY; number += 1) isKnown('busy', number);
+  const { bytes, stored } = records.gauges;
+  expect(bytes).toBeLessThanOrEqual(MAX_BYTES);
+  expect(bytes).toBeGreaterThan(MAX_BYTES * 0.9);
+  expect(forgotten).toBe(MANY + 50 - stored);
+  for (let number = 0; number < 50; number += 1) expect(isKnown('another', number)).toBe(true);
+  expect(isKnown('busy', MANY - 1)).toBe(true);
+  expect(isKnown('busy', 0)).toBe(false);
+});
