@@ -1,20 +1,10 @@
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { expect, it } from 'vitest';
 import type { Answer, Row, World } from '../support/gateway.ts';
 import { describeWith, redisServer } from '../support/needs.ts';
-import { RedisServer } from '../support/redis-server.ts';
-import { startReplicas } from '../support/replica-worlds.ts';
+import { type ReplicaStage, replicaStage } from '../support/replica-worlds.ts';
 import { monitor, scriptsIn } from '../support/replicas/redis-insight.ts';
 
-let sandbox: Sandbox;
-let redis: RedisServer;
-const open: World[] = [];
-
-async function three(env: Readonly<Record<string, string>> = {}): Promise<World[]> {
-  const worlds = await startReplicas(3, redis, { on: sandbox, env });
-  open.push(...worlds);
-  return worlds;
-}
+let stage: ReplicaStage;
 
 const creation = (name: string) =>
   `mutation { createChannel(input: { name: "${name}" }) { ... on Channel { id name } } }`;
@@ -50,21 +40,10 @@ function outcomeOf({ text }: Answer<Row>): string | undefined {
 }
 
 describeWith(redisServer, 'a mutation with a key, on replicas', () => {
-  beforeAll(async () => {
-    sandbox = await startSandbox({ limit: { requests: 1_000_000 } });
-    redis = await RedisServer.run();
-  });
-  afterEach(async () => {
-    await Promise.all(open.splice(0).map((world) => world.close()));
-    sandbox.reset();
-  });
-  afterAll(async () => {
-    await sandbox.close();
-    await redis.end();
-  });
+  stage = replicaStage();
 
   it('is 1 upstream request, however many callers send it at once, and to which replica', async () => {
-    const worlds = await three();
+    const worlds = await stage.start(3);
     worlds[0]?.forgetCalls();
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, n) => ask(worlds[n % 3], 'herd', creation('Herd'))),
@@ -79,7 +58,7 @@ describeWith(redisServer, 'a mutation with a key, on replicas', () => {
   });
 
   it('is answered by each of them with the same result, and refused with another content', async () => {
-    const [a, b, c] = await three();
+    const [a, b, c] = await stage.start(3);
     const first = await ask(a, 'again', creation('Again'));
     for (const world of [b, c, a]) {
       const next = await ask(world, 'again', creation('Again'));
@@ -91,9 +70,11 @@ describeWith(redisServer, 'a mutation with a key, on replicas', () => {
   });
 
   it('whose response was lost is not sent again by another replica', async () => {
-    const [a, b] = await three({ WRITE_SETTLE_MS: '0', WRITE_RESEND_AFTER_MS: '60000' });
+    const [a, b] = await stage.start(3, {
+      env: { WRITE_SETTLE_MS: '0', WRITE_RESEND_AFTER_MS: '60000' },
+    });
     const path = '/api/channel/add';
-    sandbox.links.fault({ kind: 'drop', applied: true, method: 'POST', path, times: 1 });
+    stage.sandbox.links.fault({ kind: 'drop', applied: true, method: 'POST', path, times: 1 });
     const first = await ask(a, 'lost', creation('Lost'));
     const next = await ask(b, 'lost', creation('Lost'));
     for (const { data, errors } of [first, next]) {
@@ -106,12 +87,11 @@ describeWith(redisServer, 'a mutation with a key, on replicas', () => {
   });
 
   it('takes one round trip more before it is sent than without a key, and none before its response', async () => {
-    const [world] = await startReplicas(1, redis, { on: sandbox });
+    const [world] = await stage.start(1);
     if (!world) throw new Error('no replica');
-    open.push(world);
     // Redis has loaded all scripts then, and the replica knows its data.
     for (const key of ['first', null]) await send(world, key, creation(`Loads ${key}`));
-    await using heard = await monitor(redis.port);
+    await using heard = await monitor(stage.redis.port);
     const update = 'mutation { updateChannel(input: { id: "1", name: "Next" }) { __typename } }';
     const taken: (readonly string[])[] = [];
     for (const [key, query, expected] of [
@@ -132,7 +112,7 @@ describeWith(redisServer, 'a mutation with a key, on replicas', () => {
   });
 
   it('is as new on any replica when its request was refused for what it asks', async () => {
-    const [a, b] = await three();
+    const [a, b] = await stage.start(3);
     const invalid = 'mutation { createChannel(input: { name: "" }) { __typename } }';
     await ask(a, 'invalid', invalid);
     expect(outcomeOf(await ask(b, 'invalid', creation('Valid')))).toBe('EXECUTED');

@@ -1,14 +1,8 @@
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { expect, it } from 'vitest';
 import type { Row, World } from '../support/gateway.ts';
 import { describeWith, redisServer } from '../support/needs.ts';
-import { RedisServer } from '../support/redis-server.ts';
-import { startReplicas } from '../support/replica-worlds.ts';
+import { replicaStage } from '../support/replica-worlds.ts';
 import { rounds } from '../support/rounds.ts';
-
-let sandbox: Sandbox;
-let redis: RedisServer;
-let worlds: World[];
 
 /** The channel that these tests change. */
 const CHANNEL = '21';
@@ -47,23 +41,12 @@ async function increment(world: World): Promise<void> {
 }
 
 describeWith(redisServer, 'a row, on replicas', () => {
-  beforeAll(async () => {
-    sandbox = await startSandbox({ limit: { requests: 1_000_000 } });
-    redis = await RedisServer.run();
-  });
-  afterEach(async () => {
-    await Promise.all(worlds.map((world) => world.close()));
-    sandbox.reset();
-  });
-  afterAll(async () => {
-    await sandbox.close();
-    await redis.end();
-  });
+  const stage = replicaStage();
 
   it(
     `is incremented ${MANY} times at once, beside other writes, and no increment is lost`,
     async () => {
-      worlds = await startReplicas(3, redis, { on: sandbox });
+      const worlds = await stage.start(3);
       const [first] = worlds as [World];
       await update(first, { description: 'visits: 0' });
       const on = (n: number): World => worlds[n % 3] as World;

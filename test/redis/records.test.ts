@@ -1,25 +1,20 @@
 import { afterEach, expect, it } from 'vitest';
 import { describeWith, redisServer } from '../support/needs.ts';
 import { clearUp } from '../support/redis-connection.ts';
-import { type Actor, scriptStage } from '../support/script-stage.ts';
+import { knownActors } from '../support/script-stage.ts';
 
 afterEach(clearUp);
 
 const STATE = '{gateway:1}:state';
 
-/** Replicas whose leases run and who know the epoch. */
+/** Two replicas, and the size of the records. */
 async function stageOf(...names: readonly string[]) {
-  const stage = await scriptStage();
-  const actors = names.map((name) => stage.actor(name));
-  for (const actor of actors) {
-    await actor.beat();
-    await actor.swap();
-  }
+  const known = await knownActors(...names);
   const bytes = async (): Promise<number> => {
-    const epoch = JSON.parse((await stage.server.command('HGET', STATE, '#')) as string);
+    const epoch = JSON.parse((await known.server.command('HGET', STATE, '#')) as string);
     return epoch.k;
   };
-  return { stage, bytes, server: stage.server, actors: actors as [Actor, Actor] };
+  return { ...known, bytes };
 }
 
 const sent = { name: 'key', sent: 1, text: 'sent', owned: true };

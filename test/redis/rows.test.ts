@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest';
 import { describeWith, redisServer } from '../support/needs.ts';
 import { clearUp } from '../support/redis-connection.ts';
-import { type Actor, scriptStage } from '../support/script-stage.ts';
+import { knownActors } from '../support/script-stage.ts';
 
 afterEach(clearUp);
 
@@ -9,20 +9,9 @@ const ROW = 'LINKS:own:channel:42';
 const write = { ms: 60_000, tags: ['t'], row: ROW };
 const freed = { kind: 'ended', document: `x:${ROW}` };
 
-/** Replicas whose leases run and who know the document. */
-async function stageOf(...names: readonly string[]) {
-  const stage = await scriptStage();
-  const actors = names.map((name) => stage.actor(name));
-  for (const actor of actors) {
-    await actor.beat();
-    await actor.swap();
-  }
-  return { stage, server: stage.server, actors: actors as [Actor, Actor] };
-}
-
 describeWith(redisServer, 'a locked row', () => {
   it('is written by no other replica until it is unlocked', async () => {
-    const { actors, stage } = await stageOf('a', 'b');
+    const { actors, stage } = await knownActors('a', 'b');
     const [a, b] = actors;
     expect(await a.lock(ROW, 'a.1')).toBe('locked');
     expect(await b.lock(ROW, 'b.1')).toBe('busy');
@@ -47,7 +36,7 @@ describeWith(redisServer, 'a locked row', () => {
   });
 
   it('is used when the writes to it that are in flight have ended', async () => {
-    const { actors, stage } = await stageOf('a', 'b');
+    const { actors, stage } = await knownActors('a', 'b');
     const [a, b] = actors;
     await b.swap({ text: 'one', intents: { add: { w: write, v: write } } });
     expect(await a.lock(ROW, 'a.1')).toBe('waits');
@@ -61,7 +50,7 @@ describeWith(redisServer, 'a locked row', () => {
   });
 
   it('is used although a writer was never heard of again, once its intent has expired', async () => {
-    const { actors, server } = await stageOf('a', 'b');
+    const { actors, server } = await knownActors('a', 'b');
     const [a, b] = actors;
     await b.swap({ text: 'one', intents: { add: { w: { ...write, ms: 1 } } } });
     await b.goodbye();
@@ -72,7 +61,7 @@ describeWith(redisServer, 'a locked row', () => {
   });
 
   it('is locked no more when its replica is gone, which then writes nothing under that lock', async () => {
-    const { actors } = await stageOf('a', 'b');
+    const { actors } = await knownActors('a', 'b');
     const [a, b] = actors;
     await a.lock(ROW, 'a.1');
     await a.goodbye();
@@ -89,7 +78,7 @@ describeWith(redisServer, 'a locked row', () => {
   });
 
   it('is forgotten with its replica by the beats of others, and its entry touches nothing', async () => {
-    const { actors, server } = await stageOf('a', 'b');
+    const { actors, server } = await knownActors('a', 'b');
     const [a, b] = actors;
     await a.lock(ROW, 'a.1');
     expect((await b.beat()).tags).toEqual([]);
@@ -100,7 +89,7 @@ describeWith(redisServer, 'a locked row', () => {
   });
 
   it('is not locked by a replica that does not know the epoch', async () => {
-    const { actors, server, stage } = await stageOf('a', 'b');
+    const { actors, server, stage } = await knownActors('a', 'b');
     const [a] = actors;
     expect(await stage.actor('c').lock(ROW, 'c.1')).toBe('again');
     await a.lock(ROW, 'a.1');

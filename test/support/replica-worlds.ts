@@ -1,7 +1,9 @@
+import { afterAll, afterEach, beforeAll } from 'vitest';
 import { type ProtocolTimes, protocolTimes } from '../../src/redis/times.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { systemClock } from '../../src/scheduling/clock.ts';
 import { startWorld, type World, type WorldOptions } from './gateway.ts';
-import type { RedisServer } from './redis-server.ts';
+import { RedisServer } from './redis-server.ts';
 
 let prefixes = 0;
 
@@ -52,6 +54,46 @@ export async function startReplicas(
   }
   await rememberForAnHour(redis, prefix);
   return worlds;
+}
+
+/** Replicas over one sandbox and one Redis, for all tests of a `describe`. */
+export interface ReplicaStage {
+  readonly sandbox: Sandbox;
+  readonly redis: RedisServer;
+  /** Starts replicas that end with their test, see `startReplicas`. */
+  readonly start: (count: number, options?: WorldOptions) => Promise<World[]>;
+}
+
+/** Sets it up, with limits out of the way. The sandbox is reset after each test. */
+export function replicaStage(): ReplicaStage {
+  let sandbox: Sandbox;
+  let redis: RedisServer;
+  const open: World[] = [];
+  beforeAll(async () => {
+    sandbox = await startSandbox({ limit: { requests: 1_000_000 } });
+    redis = await RedisServer.run();
+  });
+  afterEach(async () => {
+    await Promise.all(open.splice(0).map((world) => world.close()));
+    sandbox.reset();
+  });
+  afterAll(async () => {
+    await sandbox.close();
+    await redis.end();
+  });
+  return {
+    get sandbox() {
+      return sandbox;
+    },
+    get redis() {
+      return redis;
+    },
+    async start(count, options) {
+      const worlds = await startReplicas(count, redis, { on: sandbox, ...options });
+      open.push(...worlds);
+      return worlds;
+    },
+  };
 }
 
 /** In one step, since replicas would take an epoch that is written back later for a Redis that went back in time. */

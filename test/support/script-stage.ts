@@ -270,3 +270,14 @@ export async function scriptStage(clock: Clock = systemClock): Promise<ScriptSta
     },
   };
 }
+
+/** Replicas whose leases run and who know the epoch. */
+export async function knownActors(...names: readonly string[]) {
+  const stage = await scriptStage();
+  const actors = names.map((name) => stage.actor(name));
+  for (const actor of actors) {
+    await actor.beat();
+    await actor.swap();
+  }
+  return { stage, server: stage.server, actors: actors as [Actor, Actor] };
+}

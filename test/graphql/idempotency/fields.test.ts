@@ -1,25 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../../support/door.ts';
 import { asTimePasses, until } from '../../support/uploads.ts';
-import { askKeyed } from './keyed.ts';
+import { askKeyed, create, next, replayed, reused } from './keyed.ts';
 
 let door: Door;
 beforeAll(async () => {
   door = await openDoor({ AUTH_MODE: 'none' });
 });
 afterAll(() => door.close());
-
-let last = 0;
-/** A key, and a name, that no other test uses. */
-function next(): string {
-  last += 1;
-  return `field-${last}`;
-}
-
-const create = (name: string, selection = 'id name') =>
-  `mutation { createChannel(input: { name: "${name}" }) { ... on Channel { ${selection} } } }`;
-const replayed = { outcomes: { createChannel: ['REPLAYED', 0] }, replayed: 'true', sent: 0 };
-const reused = { code: 'IDEMPOTENCY_KEY_REUSED', status: 422, replayed: null, sent: 0 };
 
 describe('several fields under one header', () => {
   it('have a key each, by their order', async () => {
@@ -111,14 +99,18 @@ describe('several fields under one header', () => {
 });
 
 describe('a key in use', () => {
-  it('makes others wait for the same result', async () => {
-    const key = next();
-    let answer = () => {};
-    const held = new Promise<void>((resolve) => {
+  let answer = () => {};
+  let before = 0;
+  beforeEach(() => {
+    const until = new Promise<void>((resolve) => {
       answer = resolve;
     });
-    door.sandbox.links.fault({ kind: 'hold', until: held, path: '/api/channel/add', times: 1 });
-    const before = door.calls();
+    door.sandbox.links.fault({ kind: 'hold', until, path: '/api/channel/add', times: 1 });
+    before = door.calls();
+  });
+
+  it('makes others wait for the same result', async () => {
+    const key = next();
     const all = Array.from({ length: 20 }, () => askKeyed(door, key, create(key)));
     await until(() => door.calls() > before);
     answer();
@@ -132,12 +124,6 @@ describe('a key in use', () => {
 
   it('is refused with 409 and the time of a retry when the patience of a caller ends', async () => {
     const key = next();
-    let answer = () => {};
-    const held = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
-    door.sandbox.links.fault({ kind: 'hold', until: held, path: '/api/channel/add', times: 1 });
-    const before = door.calls();
     const first = askKeyed(door, key, create(key));
     await until(() => door.calls() > before);
     for (const [accept, status] of [

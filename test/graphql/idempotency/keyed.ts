@@ -45,3 +45,29 @@ export async function askKeyed(
     sent: door.calls() - before,
   };
 }
+
+let last = 0;
+/** A key, and a name, that no other test of a file uses. */
+export function next(): string {
+  last += 1;
+  return `test-${last}`;
+}
+
+/** A mutation that creates a channel. */
+export const create = (name: string, selection = 'id name'): string =>
+  `mutation { createChannel(input: { name: "${name}" }) { ... on Channel { ${selection} } } }`;
+
+/** A reply to it with the result of an earlier one. */
+export const replayed = {
+  outcomes: { createChannel: ['REPLAYED', 0] },
+  replayed: 'true',
+  sent: 0,
+} as const;
+
+/** A refusal, since the key was used for another. */
+export const reused = {
+  code: 'IDEMPOTENCY_KEY_REUSED',
+  status: 422,
+  replayed: null,
+  sent: 0,
+} as const;

@@ -1,26 +1,14 @@
 import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../../support/door.ts';
-import { askKeyed } from './keyed.ts';
+import { askKeyed, create, next, replayed, reused } from './keyed.ts';
 
 let door: Door;
 beforeAll(async () => {
   door = await openDoor({ AUTH_MODE: 'none' });
 });
 afterAll(() => door.close());
-
-let last = 0;
-/** A key, and a name, that no other test uses. */
-function next(): string {
-  last += 1;
-  return `test-${last}`;
-}
-
-const create = (name: string, selection = 'id name') =>
-  `mutation { createChannel(input: { name: "${name}" }) { ... on Channel { ${selection} } } }`;
 const executed = { outcomes: { createChannel: ['EXECUTED', 1] }, replayed: null, sent: 1 };
-const replayed = { outcomes: { createChannel: ['REPLAYED', 0] }, replayed: 'true', sent: 0 };
-const reused = { code: 'IDEMPOTENCY_KEY_REUSED', status: 422, replayed: null, sent: 0 };
 
 describe('a mutation with a key', () => {
   it('is executed once, and returns the same result again', async () => {

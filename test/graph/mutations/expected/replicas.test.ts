@@ -1,12 +1,9 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { type Sandbox, startSandbox } from '../../../../src/sandbox/sandbox.ts';
+import { beforeEach, expect, it } from 'vitest';
 import type { Row, World } from '../../../support/gateway.ts';
 import { describeWith, redisServer } from '../../../support/needs.ts';
-import { RedisServer } from '../../../support/redis-server.ts';
-import { startReplicas } from '../../../support/replica-worlds.ts';
+import { type ReplicaStage, replicaStage } from '../../../support/replica-worlds.ts';
 
-let sandbox: Sandbox;
-let redis: RedisServer;
+let stage: ReplicaStage;
 let worlds: readonly [World, World, World];
 
 const update = (input: string, expected?: string) => `mutation {
@@ -23,13 +20,13 @@ async function ask(world: World, query: string): Promise<Row> {
 }
 
 const names = () =>
-  sandbox.links.requests
+  stage.sandbox.links.requests
     .filter(({ method }) => method === 'PUT')
     .map(({ body }) => (body as Row)['name']);
 
 /** Waits until a request is held at the API. */
 async function held(): Promise<void> {
-  while (!sandbox.links.requests.some(({ fault }) => fault === 'hold')) {
+  while (!stage.sandbox.links.requests.some(({ fault }) => fault === 'hold')) {
     await new Promise(setImmediate);
   }
 }
@@ -39,25 +36,14 @@ function hold(method: string): () => void {
   const until = new Promise<void>((resolve) => {
     release = resolve;
   });
-  sandbox.links.fault({ kind: 'hold', until, method, times: 1 });
+  stage.sandbox.links.fault({ kind: 'hold', until, method, times: 1 });
   return release;
 }
 
 describeWith(redisServer, 'An update with `expected`, on replicas', () => {
-  beforeAll(async () => {
-    sandbox = await startSandbox({ limit: { requests: 1_000_000 } });
-    redis = await RedisServer.run();
-  });
+  stage = replicaStage();
   beforeEach(async () => {
-    worlds = (await startReplicas(3, redis, { on: sandbox })) as never;
-  });
-  afterEach(async () => {
-    await Promise.all(worlds.map((world) => world.close()));
-    sandbox.reset();
-  });
-  afterAll(async () => {
-    await sandbox.close();
-    await redis.end();
+    worlds = (await stage.start(3)) as never;
   });
 
   it('makes updates on other replicas wait from its read to its response', async () => {
