@@ -65,16 +65,9 @@ export async function load(options: LoadOptions): Promise<Load> {
 /** Sends the same request the given number of times over one connection, and resolves with the last answer. */
 export async function sample(port: number, request: string, times = 1): Promise<Answer> {
   const connection = new Connection(port);
-  const ask = (): Promise<Answer> =>
-    new Promise((resolve, reject) => {
-      connection.ask(request, (outcome) => {
-        if (outcome instanceof Error) reject(outcome);
-        else resolve(outcome);
-      });
-    });
   try {
-    let answer = await ask();
-    for (let n = 1; n < times; n += 1) answer = await ask();
+    let answer = await connection.answer(request);
+    for (let n = 1; n < times; n += 1) answer = await connection.answer(request);
     return answer;
   } finally {
     connection.end();
@@ -82,7 +75,7 @@ export async function sample(port: number, request: string, times = 1): Promise<
 }
 
 /** One connection, kept alive, with one request at a time. */
-class Connection {
+export class Connection {
   readonly #socket: Socket;
   #text = '';
   #settle: (outcome: Answer | Error) => void = () => {};
@@ -99,6 +92,16 @@ class Connection {
   ask(request: string, settle: (outcome: Answer | Error) => void): void {
     this.#settle = settle;
     this.#socket.write(request, 'latin1');
+  }
+
+  /** The same as a promise. */
+  answer(request: string): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      this.ask(request, (outcome) => {
+        if (outcome instanceof Error) reject(outcome);
+        else resolve(outcome);
+      });
+    });
   }
 
   end(): void {

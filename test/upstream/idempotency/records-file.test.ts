@@ -82,7 +82,7 @@ describe('the records in STATE_DIR', () => {
     expect(received(sandbox)).toHaveLength(2);
   });
 
-  it('have an outcome at once, and not when the disk has it', async () => {
+  it('have an outcome at once, in memory and in the file', async () => {
     const { records } = start();
     const claim = () =>
       records.claim({
