@@ -146,7 +146,9 @@ export class Replicas {
       events,
     });
     this.#budgets = this.#createBudgets();
-    this.rowLocks = new RedisRowLocks({ replica: this.#replica, clock, times: this.#times });
+    const { digest } = this;
+    const times = this.#times;
+    this.rowLocks = new RedisRowLocks({ replica: this.#replica, clock, times, digest });
     this.records = this.#createRecords(sealing);
   }
 

@@ -1,9 +1,12 @@
 import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 
+/** With what the name of the lock of equal creations begins; their content follows. */
+export const CREATION = 'creation ';
+
 /**
  * Serialises the writers of each row: one that compares the row before it writes excludes all others. A row is a scoped
- * tag, such as `LINKS:<partition> channel:42`.
+ * tag, such as `LINKS:<partition> channel:42`, or the content of a creation after `CREATION`.
  */
 export interface RowLocks {
   /**

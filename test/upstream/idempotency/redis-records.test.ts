@@ -23,14 +23,10 @@ async function replicaOf(stage: ScriptStage, id: string, aheadMs = 0) {
   await actor.beat();
   await actor.swap();
   const clock = { ...systemClock, wall: () => systemClock.wall() + aheadMs };
-  const own = new ProcessRecords({
-    clock,
-    keepMs: KEEP_MS,
-    maxBytes: 1e7,
-    digest: (text) => sealing.name('digest', text),
-  });
+  const digest = (text: string): string => sealing.name('digest', text);
+  const own = new ProcessRecords({ clock, keepMs: KEEP_MS, maxBytes: 1e7, digest });
   const times = { beatMs: 20, leaseMs: 50, sendByMs: 300 };
-  const rowLocks = new RedisRowLocks({ replica: actor, clock, times });
+  const rowLocks = new RedisRowLocks({ replica: actor, clock, times, digest });
   const records = new RedisRecords({
     replica: Object.assign(actor, {
       epochAgeMs: 3_600_000,
@@ -129,6 +125,11 @@ describeWith(redisServer, 'the records of replicas', () => {
     };
     const lock = await claim(a, 'one');
     expect(await locks()).toEqual(['x:row']);
+    // The content of a creation is in Redis as a digest only.
+    const creation = await a.records.claim(keyOf('creation'), 'creation secret');
+    expect((await locks()).join()).toMatch(/x:creation [\w-]{22}/);
+    if (creation.kind === 'owned') creation.record.lock?.release();
+    await expect.poll(locks).toEqual(['x:row']);
     // Neither here nor there, and without a wait.
     expect(await claim(a, 'two')).toBeUndefined();
     expect(await claim(b, 'three')).toBeUndefined();

@@ -1,4 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
+import { createDigest } from '../../../src/digest.ts';
 import { systemClock } from '../../../src/scheduling/clock.ts';
 import { RedisRowLocks } from '../../../src/upstream/idempotency/shared/redis-row-locks.ts';
 import { describeWith, redisServer } from '../../support/needs.ts';
@@ -21,7 +22,12 @@ async function stageOf(...names: readonly string[]) {
     await actor.beat();
     await actor.swap();
     const times = { beatMs: 20, leaseMs: 50 };
-    const locks = new RedisRowLocks({ replica: actor, clock: systemClock, times });
+    const locks = new RedisRowLocks({
+      replica: actor,
+      clock: systemClock,
+      times,
+      digest: createDigest('secret'),
+    });
     replicas.push({ actor, locks });
   }
   const [a, b] = replicas;

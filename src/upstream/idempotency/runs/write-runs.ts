@@ -15,7 +15,7 @@ import { type Found, mayBeApplied, Reconciler, type SettleTimes } from '../looks
 import type { RowWrites } from '../looks/row-writes.ts';
 import { patienceOf } from '../patience.ts';
 import type { Ambiguity, OwnedRecord, Records } from '../records.ts';
-import type { RowLock, RowLocks } from '../row-locks.ts';
+import { CREATION, type RowLock, type RowLocks } from '../row-locks.ts';
 import { OwnedWrite } from './owned-write.ts';
 import { SendHold } from './send-hold.ts';
 import { unknownOutcome } from './unknown-outcome.ts';
@@ -238,8 +238,7 @@ export class WriteRuns {
   placeOf<T>({ access, write }: WriteCall<T>): string | undefined {
     const { evidence, stream } = write;
     if (evidence?.kind !== 'creation' || stream) return undefined;
-    const { digest } = this.#options.records;
-    return `creation ${digest(`${access.credential.partition} ${evidence.content}`)}`;
+    return `${CREATION}${access.credential.partition} ${evidence.content}`;
   }
 
   /** Waits for equal creations that are under way: with a key, those of all replicas. */

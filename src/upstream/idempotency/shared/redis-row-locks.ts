@@ -1,3 +1,4 @@
+import type { Digest } from '../../../digest.ts';
 import { RedisRefused, RedisUnavailable } from '../../../redis/failures.ts';
 import { scripts } from '../../../redis/lua/scripts.ts';
 import type { Replica } from '../../../redis/replica.ts';
@@ -5,13 +6,21 @@ import type { ProtocolTimes } from '../../../redis/times.ts';
 import { type AtOnce, inBackground } from '../../../scheduling/at-once.ts';
 import type { Clock } from '../../../scheduling/clock.ts';
 import { waitFor } from '../patience.ts';
-import { type LockTerms, ProcessRowLocks, type RowLock, type RowLocks } from '../row-locks.ts';
+import {
+  CREATION,
+  type LockTerms,
+  ProcessRowLocks,
+  type RowLock,
+  type RowLocks,
+} from '../row-locks.ts';
 import { EndsElsewhere } from './ends-elsewhere.ts';
 
 interface RedisRowLocksOptions {
   readonly replica: Pick<Replica, 'call' | 'id'>;
   readonly clock: Clock;
   readonly times: Pick<ProtocolTimes, 'beatMs' | 'leaseMs'>;
+  /** Hides the content of creations from Redis. */
+  readonly digest: Digest;
 }
 
 /** A lock that another script takes together with its own work. Exactly one of both members is used. */
@@ -77,15 +86,18 @@ export class RedisRowLocks implements RowLocks {
 
   #want(row: string, place: RowLock): WantedLock {
     this.#locks += 1;
-    const id = `${this.#options.replica.id}.${this.#locks.toString(36)}`;
+    const { digest, replica } = this.#options;
+    const id = `${replica.id}.${this.#locks.toString(36)}`;
+    // Made here, since a creation without a key does not need it.
+    const name = row.startsWith(CREATION) ? CREATION + digest(row) : row;
     let isHeld = true;
     const release = (): void => {
       if (!isHeld) return;
       isHeld = false;
       // The next one here comes after that, or the writers of other replicas would wait for all of this one.
-      inBackground(this.#unlock(row, id, () => place.release()));
+      inBackground(this.#unlock(name, id, () => place.release()));
     };
-    return { told: { row, id }, lock: { id, release }, drop: () => place.release() };
+    return { told: { row: name, id }, lock: { id, release }, drop: () => place.release() };
   }
 
   /** Whether the row was locked in time, and no write to it is in flight. */
