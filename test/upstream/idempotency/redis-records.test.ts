@@ -309,6 +309,7 @@ describeWith(redisServer, 'the records of replicas', () => {
       await record.sending(beginning(a));
       record.ended({ kind: 'done', value: n });
     }
+    while (!(await stored('key-249'))?.startsWith('- 3 ')) await server.command('PING');
     await server.command('FLUSHALL');
     await a.actor.swap();
     let calls = 0;
