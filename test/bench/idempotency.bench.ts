@@ -1,4 +1,5 @@
-import { rmSync } from 'node:fs';
+import { closeSync, fdatasync, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { it } from 'vitest';
 import { RedisServer } from '../support/redis-server.ts';
@@ -89,13 +90,24 @@ it('idempotency', async () => {
     const [replica = alone] = replicas;
     const counter = new Connection(upstream.port);
     connections.push(counter);
+    const disk: number[] = [];
     const figures = await measure(
       [
         { name: 'one process', connection: alone, atMost: 0.5 },
         { name: 'three replicas', connection: replica, atMost: 3 },
       ],
-      async () => Number(textOf(await counter.answer(COUNT))),
+      {
+        count: async () => Number(textOf(await counter.answer(COUNT))),
+        between: async () => void disk.push(await syncOnce(join(folder, 'reference'))),
+      },
     );
+    figures.push({
+      label: 'one fdatasync of its disk, p50',
+      value: percentile(disk, 0.5),
+      unit: ' ms',
+      digits: 2,
+      note: `p99 ${percentile(disk, 0.99).toFixed(1)} ms; one process waits for one before it sends`,
+    });
     record({
       bench: 'idempotency',
       about: `Sends mutations with and without an idempotency key in turns, with the headers of Chromium, to a built gateway that saves its records on a disk, and to one of three replicas with one Redis. Medians of ${ROUNDS} mutations of each kind.`,
@@ -109,7 +121,27 @@ it('idempotency', async () => {
   }
 });
 
-async function measure(places: readonly Place[], count: () => Promise<number>): Promise<Figure[]> {
+/** Milliseconds to append a line of a record's length to a file, and to save it on the disk. */
+async function syncOnce(path: string): Promise<number> {
+  const file = openSync(path, 'a');
+  const begin = performance.now();
+  writeSync(file, `${'x'.repeat(500)}\n`);
+  await new Promise<void>((resolve, reject) => {
+    fdatasync(file, (error) => (error ? reject(error) : resolve()));
+  });
+  const ms = performance.now() - begin;
+  closeSync(file);
+  return ms;
+}
+
+interface Between {
+  /** Upstream requests so far. */
+  readonly count: () => Promise<number>;
+  /** Called once in each round. */
+  readonly between: () => Promise<void>;
+}
+
+async function measure(places: readonly Place[], { between, count }: Between): Promise<Figure[]> {
   const rows = new Map<string, Row>();
   const rowOf = (place: Place, mutation: Mutation, isKeyed: boolean): Row => {
     const name = `${place.name} ${mutation} ${isKeyed}`;
@@ -119,6 +151,7 @@ async function measure(places: readonly Place[], count: () => Promise<number>): 
   };
   let serial = 0;
   for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round += 1) {
+    await between();
     for (const place of places) {
       for (const mutation of mutationNames) {
         // By turns, and each as often the first, so that whatever else the machine does weighs on both alike.
