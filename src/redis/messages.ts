@@ -13,7 +13,7 @@ export interface EndedMessage {
 export interface RecordMessage {
   readonly kind: 'record';
   readonly name: string;
-  /** See `RecordTexts`; empty if it was deleted, or is as before. */
+  /** See `RecordTexts`; empty if it was deleted, since nothing was sent. */
   readonly text: string;
   /** When it was written, on the clock that all replicas share. */
   readonly at: number;

@@ -117,7 +117,9 @@ if isKnown then
     if isOwn and each.owned and each.sent < found.sent then isOwn = false end
     done[at] = 0
     if isOwn or (each.sent > (found and found.sent or 0) and value ~= '') then
-      if each.asIs and found.sent > 0 then keep(each.name, '-', found.sent, found.ends, found.text)
+      if each.asIs and found.sent > 0 then
+        value = found.text
+        keep(each.name, '-', found.sent, found.ends, value)
       elseif value == '' then keepText(each.name, false)
       else keep(each.name, each.owned and each.token or '-', each.sent, now + each.ms, value) end
       if each.token ~= '-' then tellRecord(each.name, value, not each.owned) end

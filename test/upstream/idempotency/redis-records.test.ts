@@ -223,6 +223,36 @@ describeWith(redisServer, 'the records of replicas', () => {
     expect(await stored()).toMatch(/^a\.\S+ 1 /);
   });
 
+  it('are as before on other replicas too when a slot was not used', async () => {
+    const { a, b, server, stage } = await stageOf('a', 'b');
+    let heard = 0;
+    /** Lets a replica hear the next messages of the other. */
+    const hear = async ({ records }: Party, count: number) => {
+      const all = () => stage.messages().filter(({ kind }) => kind === 'record');
+      while (all().length < heard + count) await server.command('PING');
+      for (const message of all().slice(heard)) records.recordedElsewhere(message as never);
+      heard += count;
+    };
+    const record = await owned(a);
+    await granted(a, record, beginning(a));
+    record.unsent();
+    record.release();
+    await hear(b, 2);
+    const next = await owned(b);
+    expect(next.ambiguity).toBeNull();
+    await b.actor.swap();
+    await granted(b, next, beginning(b));
+    next.unknown(beginning(b));
+    await hear(a, 2);
+    const again = await owned(a);
+    await a.actor.swap();
+    await granted(a, again, beginning(a, { attempts: 2, absentAt: [1] }));
+    again.unsent();
+    again.release();
+    await hear(b, 2);
+    expect((await owned(b)).ambiguity).toMatchObject({ attempts: 1 });
+  });
+
   it('keep what was looked for while they are owned, but not beside a further request', async () => {
     const { a, b, stored } = await stageOf('a', 'b');
     const record = await owned(a);

@@ -147,7 +147,8 @@ export class RedisRecords implements Records {
     const { clock, own, replica } = this.#options;
     const local = this.now + replica.toLocal(at) - clock.now();
     const record = text === '' ? null : this.#texts.read(name, text, at - local);
-    if (record?.state) own.learn({ ...record, state: record.state });
+    if (text === '') own.forget(name);
+    else if (record?.state) own.learn({ ...record, state: record.state }, free);
     if (free) this.#ends.ended(name);
   }
 

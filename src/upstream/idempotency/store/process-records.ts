@@ -121,15 +121,27 @@ export class ProcessRecords implements Records {
     );
   }
 
-  /** Takes over what another process has executed, unless more is known here. */
-  learn({ state, ...of }: SavedRecord): void {
+  /**
+   * Takes over what another process has executed, unless more is known here. `isHandedBack`: its owner has handed it back in
+   * this state, which can be less than before, since a request was refused.
+   */
+  learn({ state, ...of }: SavedRecord, isHandedBack = false): void {
     this.#kept.expire(this.now);
     const known = this.#kept.get(of.name);
     if (known?.use || typeof known?.state === 'string') return;
-    if (known && sentFor(known.state) > sentFor(state)) return;
+    const isLess = sentFor(known?.state ?? null) > sentFor(state);
+    if (isLess && !(isHandedBack && known?.state?.kind === 'ambiguous')) return;
     const text = this.#kept.set(known ?? this.#kept.add(of), state);
     this.#file?.append(text);
     this.#learnRows({ ...of, state });
+  }
+
+  /** Another process has handed back a key for which it has sent nothing. */
+  forget(name: string): void {
+    const known = this.#kept.get(name);
+    if (known?.use || typeof known?.state !== 'object' || known.state?.kind !== 'ambiguous') return;
+    this.#kept.remove(name);
+    this.#file?.append(removedText(name));
   }
 
   close(): void {
