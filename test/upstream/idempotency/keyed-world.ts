@@ -42,6 +42,8 @@ export class KeyedProcess {
   readonly ends: KeyedWrite[] = [];
   readonly complaints: string[] = [];
   readonly #sandbox: Sandbox;
+  /** Each process of the gateway names them differently. */
+  readonly #partition = randomUUID();
 
   constructor(
     sandbox: Sandbox,
@@ -109,7 +111,7 @@ export class KeyedProcess {
   } {
     const receipt = new Receipt(this.clock);
     const caller: Caller = { name: who, receipt, maxWaitMs, signal };
-    const credential = { partition: 'own', secret: this.#sandbox.links.key };
+    const credential = { partition: this.#partition, secret: this.#sandbox.links.key };
     const access = { caller, credential };
     const links = new Source({ upstream: 'LINKS', lists: this.lists, access });
     if (key === undefined) return { links, receipt };

@@ -51,10 +51,11 @@ export class WriteCall<T> {
     this.key = of.key;
     this.#world = world;
     const { evidence } = of.write;
-    const { partition } = of.access.credential;
+    // The name of the partition is another in each process.
+    const { secret } = of.access.credential;
     this.list =
       evidence?.kind === 'creation'
-        ? world.records.digest(`list ${world.baseUrl} ${partition} ${evidence.list.path}`)
+        ? world.records.digest(`list ${world.baseUrl} ${secret} ${evidence.list.path}`)
         : null;
     this.#callsBefore = this.#calls;
   }
