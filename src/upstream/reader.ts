@@ -127,7 +127,7 @@ export class Reader {
 
   /** Names something that records of idempotency keys have. See `Records.digest`. */
   get nameRecord(): Digest {
-    return this.#client.keyedWrites.records.digest;
+    return this.#client.keyedWrites.nameRecord;
   }
 
   /** Whether other replicas may have entries that this process lacks, and this mode may read them. */

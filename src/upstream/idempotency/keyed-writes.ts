@@ -1,3 +1,4 @@
+import type { Digest } from '../../digest.ts';
 import {
   IdempotencyKeyInUse,
   IdempotencyKeyReused,
@@ -54,6 +55,12 @@ export class KeyedWrites {
   /** What became of keys. */
   get records(): Records {
     return this.#options.records;
+  }
+
+  /** Names something that records have, of this API: those of another base URL have other names. */
+  get nameRecord(): Digest {
+    const { baseUrl, records } = this.#options;
+    return (text) => records.digest(`${baseUrl} ${text}`);
   }
 
   /**

@@ -62,6 +62,15 @@ describe('the records in STATE_DIR', () => {
     expect(codeOf(await outcome(reused))).toBe('IDEMPOTENCY_KEY_REUSED');
   });
 
+  it('belong to the base URL of the API', async () => {
+    const made = await start().call({ key }).links.write(summer);
+    const other = start({ baseUrl: sandbox.links.url.replace('127.0.0.1', 'localhost') });
+    const again = other.call({ key });
+    const { id } = await again.links.write(summer);
+    expect(id).not.toBe(made.id);
+    expect(again.report?.outcome).toBe('EXECUTED');
+  });
+
   it('say that a request was sent whose process was killed', async () => {
     await killAfterSend();
     const next = start();
