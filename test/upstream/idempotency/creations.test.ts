@@ -143,6 +143,19 @@ describe('a creation whose response was lost', () => {
     expect([adds(), reads().length, await pixelsMade()]).toEqual([2, 1, 1]);
   });
 
+  it('is not looked for again if its second request was delayed by the rate limit', async () => {
+    sandbox.links.fault({ kind: 'drop', path: ADD, times: 1 });
+    await outcome(process.call({ key, maxWaitMs: 0 }).links.write(pixel));
+    await process.clock.advance(RESEND);
+    sandbox.links.fault({ kind: 'refuse-429', path: ADD, times: 1, retryAfter: 30 });
+    const late = ended(process.call({ key, maxWaitMs: 1000 }).links.write(pixel), 31_000);
+    expect(await late).toMatchObject({ code: 'BUDGET_EXHAUSTED' });
+    const call = process.call({ key });
+    expect(await call.links.write(pixel)).toMatchObject({ name: 'Summer' });
+    expect(call.report).toMatchObject({ outcome: 'EXECUTED', upstreamCalls: 1 });
+    expect([reads().length, await pixelsMade()]).toEqual([1, 1]);
+  });
+
   it('is never sent a third time', async () => {
     sandbox.links.fault({ kind: 'drop', path: ADD });
     for (let run = 0; run < 4; run += 1) {

@@ -13,6 +13,7 @@ const PIXEL = '/api/pixel/add';
 const CHANNEL = '/api/channel/add';
 const pixel = createPixel({ type: 'GTM', name: 'Summer', tag: 'GTM-ABCDE' });
 const SETTLE = 5000;
+const RESEND = 30_000;
 const LATER = 60_000;
 const STEP = 1000;
 
@@ -78,6 +79,24 @@ describe('after the process was killed', () => {
     expect(value).toMatchObject({ name: 'Summer' });
     expect(report).toMatchObject({ outcome: 'EXECUTED', upstreamCalls: 2 });
     expect([adds().length, reads().length]).toEqual([2, 2]);
+  });
+
+  it('a creation that is certainly absent is sent without a further look', async () => {
+    const key = newKey();
+    sandbox.links.fault({ kind: 'drop', path: PIXEL, times: 1 });
+    const first = start();
+    await outcome(first.call({ key, maxWaitMs: 0 }).links.write(pixel));
+    await clock.advance(RESEND);
+    sandbox.links.fault({ kind: 'refuse-429', path: PIXEL, times: 1, retryAfter: 30 });
+    const { kill } = begin(first, key, pixel);
+    await expect.poll(() => adds().length).toBe(2);
+    const next = start();
+    kill();
+    await clock.advance(RESEND);
+    const { report, value } = await written(next, key, pixel);
+    expect(value).toMatchObject({ name: 'Summer' });
+    expect(report).toMatchObject({ outcome: 'EXECUTED', upstreamCalls: 1 });
+    expect(reads()).toHaveLength(1);
   });
 
   it('a creation without a time stamp is distinguished from the rows of processes before', async () => {

@@ -128,6 +128,8 @@ export class Reconciler {
       const isSentTwice = attempts >= MOST_SENDS;
       const isDecided = absentAt.some((at) => at >= decisiveAt);
       if (isSentTwice && isDecided) return { kind: 'unknown', ambiguity, settlesAt: null };
+      // The second request was delayed, or its process was killed before.
+      if (isDecided && evidence.kind === 'creation') return { kind: 'absent', ambiguity };
       const at = absentAt.length > 0 ? decisiveAt : before.overAt + settleMs;
       if (!(await this.#until(call, at))) return { kind: 'unknown', ambiguity, settlesAt: at };
       let seen: Found<T>;

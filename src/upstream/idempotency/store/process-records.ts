@@ -224,7 +224,7 @@ export class ProcessRecords implements Records {
     this.#lostAt = hasLost ? now : head.lostAt;
     let writtenAt = head.writtenAt;
     for (const line of lines) {
-      if (line.kind === 'record') writtenAt = Math.max(writtenAt, line.record.firstAt);
+      if (line.kind === 'record') writtenAt = Math.max(writtenAt, ...timesOf(line.record));
     }
     for (const line of lines) this.#apply(line, { now, writtenAt });
   }
@@ -235,7 +235,7 @@ export class ProcessRecords implements Records {
     if (list) this.knownRows.learn(list, state.kind === 'done' ? idOf(state.value) : null, firstAt);
   }
 
-  #apply(line: RecordLine, file: { readonly now: number; readonly writtenAt: number }): void {
+  #apply(line: RecordLine, file: FileTimes): void {
     const { now } = file;
     if (line.kind === 'removed') {
       this.#kept.remove(line.name);
@@ -251,14 +251,38 @@ export class ProcessRecords implements Records {
       const known = this.#kept.get(of.name);
       const record = known ?? this.#kept.add({ ...of, until: now + leftMs });
       this.#learnRows(line.record);
-      // Its process has closed its connections.
-      const isOver = state.kind === 'ambiguous';
       this.#kept.set(
         record,
-        isOver ? { ...state, ambiguity: { ...state.ambiguity, overAt: now } } : state,
+        state.kind === 'ambiguous'
+          ? { ...state, ambiguity: endedBy(state.ambiguity, file) }
+          : state,
       );
     }
   }
+}
+
+/** When a file was read, and the latest time in it. */
+interface FileTimes {
+  readonly now: number;
+  readonly writtenAt: number;
+}
+
+/** Times at which a record was certainly written, or later. */
+function timesOf({ firstAt, state }: SavedRecord): number[] {
+  return state.kind === 'ambiguous' ? [firstAt, ...state.ambiguity.absentAt] : [firstAt];
+}
+
+/**
+ * A request of a process that has ended, and so has closed its connections. Between the two processes no time counts,
+ * since the wall clock can have been set.
+ */
+function endedBy(ambiguity: Ambiguity, { now, writtenAt }: FileTimes): Ambiguity {
+  const laterMs = now - writtenAt;
+  return {
+    ...ambiguity,
+    overAt: Math.min(now, ambiguity.overAt + laterMs),
+    absentAt: ambiguity.absentAt.map((at) => at + laterMs),
+  };
 }
 
 /** The members of a record that cannot be read. */
