@@ -81,6 +81,8 @@ describe('the pages', () => {
     const graphql = ['GRAPHQL_PARSE_FAILED', 'GRAPHQL_VALIDATION_FAILED'];
     const node = ['NODE_ENV', 'NODE_COMPILE_CACHE'];
     const workflows = ['NPM_TOKEN'];
+    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: object };
+    const ofScripts = [...JSON.stringify(scripts).matchAll(/\b([A-Z]+(?:_[A-Z]+)+)=/g)];
     const known = [
       ...settings.flatMap(({ name }) => [name, `${name}_FILE`]),
       ...errorCodes(),
@@ -88,6 +90,7 @@ describe('the pages', () => {
       ...graphql,
       ...node,
       ...workflows,
+      ...ofScripts.map(([, name = '']) => name),
     ];
     const spoken = [...everything.matchAll(/`([A-Z]+(?:_[A-Z]+)+)(?:=[^`]*)?`/g)];
     expect(spoken.length).toBeGreaterThan(50);
