@@ -26,8 +26,9 @@ export interface WriteAnswer<Data = unknown> {
 /** How pending writes are sent and stored. */
 export interface PendingWritesOptions {
   /**
-   * Sends a write once, with its key in the header `Idempotency-Key`. A rejection means that no answer came: the write
-   * is sent again. `signal` is aborted when the browser goes offline, and when the write is forgotten.
+   * Sends a write once, with its key in the header `Idempotency-Key`. A rejection, and a result without data and errors,
+   * mean that no answer came: the write is sent again. `signal` is aborted when the browser goes offline, and when the
+   * write is forgotten.
    */
   readonly send: (write: PendingWrite, signal: AbortSignal) => Promise<WriteAnswer>;
   /** Who is logged in, such as an id: writes of others are not listed. @default '' */
@@ -124,7 +125,9 @@ export function pendingWrites(options: PendingWritesOptions): PendingWrites {
         async (answer, tries) => {
           let ms: number | null = Math.min(LONGEST_WAIT_MS, backOffMs(tries));
           try {
-            const { errors = [] } = await answer;
+            const { data, errors = [] } = await answer;
+            // Not of the gateway, but of a proxy.
+            if (!data && !errors.length) throw TypeError();
             const least = retryAfterMs(errors, undefined, true);
             if (least === null) {
               // It continues when the user has logged in again.

@@ -57,6 +57,7 @@ describe('a pending write', () => {
   it.each([
     ['a lost connection', (asked: Asked) => asked.cut(), 1000, '?'],
     ['a page of a proxy', (asked: Asked) => asked.answer(502, '<h1>Bad gateway</h1>'), 1000, '?'],
+    ['JSON of a proxy', (asked: Asked) => asked.answer(504, { message: 'Timed out' }), 1000, '?'],
     [
       'OUTCOME_UNKNOWN with a delay',
       (asked: Asked) => asked.answer(200, failed('OUTCOME_UNKNOWN', { retryAfterMs: 6000 })),

@@ -60,8 +60,7 @@ export function createWrites(client: Client, settings: Settings): Writes {
           fetchOptions: { headers },
         })
         .toPromise();
-      // There is no answer of the gateway.
-      if (error && error.graphQLErrors.length === 0) throw error;
+      // With neither, there is no answer of the gateway: it is sent again.
       return { data, errors: error?.graphQLErrors, extensions };
     },
   });
