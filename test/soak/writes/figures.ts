@@ -135,6 +135,8 @@ export function figuresOf(story: Story): Figures {
     `sends per key at most ${figures.mostSends}; most requests in a window ${figures.mostInWindow}`,
     'Requests whose outcome was lost, reads, and the most reads of one creation:',
     ...lines,
+    // A gateway that cannot save its records starts without them.
+    ...log.split('\n').filter((line) => /"level":"error"|STATE_DIR/.test(line)),
     ...unknown.map((text) => `  unknown: ${text}`),
     ...stories
       .filter((each) => each.reads > Math.max(1, each.ambiguities))
