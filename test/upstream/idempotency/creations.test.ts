@@ -132,6 +132,16 @@ describe('a creation whose response was lost', () => {
     expect([adds(), reads().length, await pixelsMade()]).toEqual([2, 2, 1]);
   });
 
+  it('is sent once more after the first look if the API allows no equal row', async () => {
+    sandbox.links.fault({ kind: 'drop', path: '/api/user/add', times: 1 });
+    const call = process.call({ key, mutation: 'createUser', maxWaitMs: SETTLE });
+    const input = { email: 'kim@example.com', username: 'kim', password: 'a long password' };
+    const made = await ended(call.links.write(createUser(input)), SETTLE);
+    expect(made).toMatchObject({ id: expect.any(Number) });
+    expect(call.report).toMatchObject({ outcome: 'EXECUTED', upstreamCalls: 3 });
+    expect([adds(), reads().length]).toEqual([2, 1]);
+  });
+
   it('is sent once more by a retry that comes late, after one look', async () => {
     sandbox.links.fault({ kind: 'drop', path: ADD, times: 1 });
     const lost = await outcome(process.call({ key, maxWaitMs: 0 }).links.write(pixel));

@@ -121,7 +121,9 @@ export class Reconciler {
     looked: (ambiguity: Ambiguity) => void,
   ): Promise<Found<T>> {
     const { records, resendAfterMs, settleMs } = this.#options;
-    const decisiveAt = before.overAt + resendAfterMs;
+    // The API rejects a second row of the same unique value, also if the first request is executed after the look.
+    const isSafe = evidence.kind === 'creation' && evidence.isUnique;
+    const decisiveAt = before.overAt + (isSafe ? settleMs : resendAfterMs);
     let ambiguity = before;
     for (;;) {
       const { absentAt, attempts } = ambiguity;
