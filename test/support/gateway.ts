@@ -133,8 +133,11 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     calls: () =>
       [...links.requests, ...market.requests]
         .filter(({ headers }) => headers['user-agent'] !== TEST_AGENT)
-        .map(({ method, path, query }) => {
-          const { api_key: _, ...rest } = query;
+        .map(({ body, method, path, query }) => {
+          const { api_key: _, ...others } = query;
+          // Each code of a purchase has a request of its own.
+          const code = /"purchase_code":"(.*?)"/.exec(JSON.stringify(body) ?? '')?.[1];
+          const rest = { ...others, ...(code !== undefined && { code }) };
           return `${method} ${path}${Object.keys(rest).length > 0 ? `?${new URLSearchParams(rest)}` : ''}`;
         }),
     forgetCalls() {
