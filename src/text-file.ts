@@ -9,6 +9,7 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
+import { loopTurns } from './scheduling/loop-turns.ts';
 
 /** Without waiting for the other end of a pipe, and without taking a terminal for its own. */
 const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
@@ -66,6 +67,30 @@ export function writeWhole(file: number, text: string): void {
   if (text === '') return;
   const bytes = Buffer.from(text);
   if (writeSync(file, bytes) < bytes.length) throw new Error('ENOSPC');
+}
+
+/** Lines written in one turn of the event loop. */
+const LINES_A_TURN = 500;
+
+/**
+ * Writes lines, each with its line break, into an open file, in turns of the event loop.
+ * @throws as `writeWhole` does, and an error if `isClosed` is true after a turn.
+ */
+export async function writeLines(
+  file: number,
+  lines: Iterable<string>,
+  isClosed: () => boolean,
+): Promise<void> {
+  let turn: string[] = [];
+  for (const line of lines) {
+    turn.push(line);
+    if (turn.length < LINES_A_TURN) continue;
+    writeWhole(file, turn.join(''));
+    turn = [];
+    await loopTurns.turn();
+    if (isClosed()) throw new Error('closed');
+  }
+  writeWhole(file, turn.join(''));
 }
 
 /**

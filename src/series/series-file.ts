@@ -4,12 +4,12 @@ import { reasonOf } from '../errors.ts';
 import { inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import { loopTurns } from '../scheduling/loop-turns.ts';
-import { readTextFileIfThere, writeWhole } from '../text-file.ts';
+import { readTextFileIfThere, writeLines, writeWhole } from '../text-file.ts';
 import { HEAD, otherVersion, parseLine, type SeriesLine } from './series-lines.ts';
 
 /** The name of the file. */
 export const SERIES_FILE = 'counts.log';
-/** Lines read or written in one turn of the event loop. */
+/** Lines read in one turn of the event loop. */
 export const LINES_A_TURN = 500;
 /** A file is not rewritten for less than this, in bytes. */
 const REWRITE_FROM = 64 * 1024;
@@ -147,16 +147,9 @@ export class SeriesFile {
     try {
       rmSync(next, { force: true });
       file = openSync(next, 'wx', 0o600);
-      let lines = [`${HEAD}\n`];
-      for (const line of this.#options.snapshot()) {
-        lines.push(line);
-        if (lines.length < LINES_A_TURN) continue;
-        writeWhole(file, lines.join(''));
-        lines = [];
-        await loopTurns.turn();
-        if (this.#isClosed) throw new Error('closed');
-      }
-      writeWhole(file, lines.join('') + meanwhile.join(''));
+      writeWhole(file, `${HEAD}\n`);
+      await writeLines(file, this.#options.snapshot(), () => this.#isClosed);
+      writeWhole(file, meanwhile.join(''));
       renameSync(next, this.#path);
       if (this.#file !== null) closeSync(this.#file);
       this.#file = file;

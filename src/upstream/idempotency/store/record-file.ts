@@ -14,8 +14,7 @@ import { join } from 'node:path';
 import { reasonOf } from '../../../errors.ts';
 import { type AtOnce, inBackground } from '../../../scheduling/at-once.ts';
 import type { Clock } from '../../../scheduling/clock.ts';
-import { loopTurns } from '../../../scheduling/loop-turns.ts';
-import { readTextFileIfThere, writeWhole } from '../../../text-file.ts';
+import { readTextFileIfThere, writeLines, writeWhole } from '../../../text-file.ts';
 import { parseHead, parseRecordLine, type RecordLine, type RecordsHead } from './record-lines.ts';
 
 /** The name of the file, */
@@ -24,8 +23,6 @@ const RECORDS_FILE = 'writes.log';
 const INCOMPLETE_FILE = 'writes.incomplete.log';
 /** ... and after it was found to be damaged, for the operator. */
 const DAMAGED_FILE = 'writes.damaged.log';
-/** Lines written in one turn of the event loop. */
-const LINES_A_TURN = 500;
 /** A file is not rewritten for less than this, in bytes. */
 const REWRITE_FROM = 256 * 1024;
 /** After a failure, the file is written again after this time, in milliseconds. */
@@ -117,11 +114,12 @@ export class RecordFile {
 
   /** Writes the whole content into a new file, at the start. */
   begin(): void {
+    let file: number | null = null;
     try {
-      const text = [...this.#options.snapshot()].join('');
-      const file = this.#openNext();
-      this.#replace(file, text);
+      file = this.#openNext();
+      this.#replace(file, [...this.#options.snapshot()].join(''));
     } catch (error) {
+      if (file !== null && file !== this.#file) closeSync(file);
       this.#fail(error);
     }
   }
@@ -178,18 +176,10 @@ export class RecordFile {
     let file: number | null = null;
     try {
       file = this.#openNext();
-      let lines: string[] = [];
-      for (const line of this.#options.snapshot()) {
-        lines.push(line);
-        if (lines.length < LINES_A_TURN) continue;
-        writeWhole(file, lines.join(''));
-        lines = [];
-        await loopTurns.turn();
-        if (this.#isClosed) throw new Error('closed');
-      }
+      await writeLines(file, this.#options.snapshot(), () => this.#isClosed);
       if (this.#file !== null && !this.#isOurs(this.#file))
         throw new Error('another process uses it');
-      this.#replace(file, lines.join('') + meanwhile.join(''));
+      this.#replace(file, meanwhile.join(''));
     } catch (error) {
       if (file !== null && file !== this.#file) closeSync(file);
       if (!this.#isClosed) this.#fail(error);
