@@ -63,7 +63,7 @@ function withoutBrokenEnd(text: string): string {
   return text.replace(/(?:&#?\w{0,8}|\p{Cs}|\uFFFD{1,4}|…|\.{3})$/u, '').trimEnd();
 }
 
-/** Whether a text is the start of another, and so long that it was probably cut. */
+/** Whether a text is the start of another, of a length at which an API cuts texts. */
 function isStart(start: string, whole: string, shortest: number): boolean {
   return start.length >= shortest && whole.startsWith(start);
 }

@@ -10,7 +10,7 @@ import { KeyedProcess, keyedSandbox, newKey, outcome } from './keyed-world.ts';
 const ADD = '/api/channel/add';
 const LIST = '/api/channels';
 const SIZE = 10;
-/** A caller waits for so long. */
+/** How long a caller waits, in milliseconds. */
 const PATIENCE = 60_000;
 
 interface ChannelRow {
