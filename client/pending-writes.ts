@@ -214,10 +214,12 @@ const isOffline = (): boolean =>
 
 /** Resolves when the browser is online. */
 function online(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    addEventListener('online', () => resolve(), { once: true, signal });
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
+  const over = new AbortController();
+  const until = { signal: over.signal };
+  return new Promise<void>((resolve, reject) => {
+    addEventListener('online', () => resolve(), until);
+    signal.addEventListener('abort', () => reject(signal.reason), until);
+  }).finally(() => over.abort());
 }
 
 /**

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { getEventListeners } from 'node:events';
+import { describe, expect, it, vi } from 'vitest';
 import type { WriteAnswer } from '../../client/pending-writes.ts';
 import type { Asked } from './scripted-gateway.ts';
 import { CREATE, done, failed, keyOf, variables, WriteWorld } from './write-world.ts';
@@ -198,6 +199,29 @@ describe('a pending write without a network', () => {
     expect(keyOf(second)).toBe(keyOf(first));
     second.answer(200, done);
     expect(await answer).toEqual(done);
+  });
+
+  it('leaves no listener of the waits before', async () => {
+    const listen = vi.spyOn(EventTarget.prototype, 'addEventListener');
+    const answer = send();
+    const keys = new Set([keyOf(await world.asked())]);
+    for (let tunnel = 0; tunnel < 10; tunnel++) {
+      world.client.isOnline = false;
+      await world.client.clock.settle();
+      world.client.isOnline = true;
+      keys.add(keyOf(await world.asked()));
+    }
+    world.client.isOnline = false;
+    await world.client.clock.settle();
+    const signals = new Set(listen.mock.contexts.filter((each) => each instanceof AbortSignal));
+    const waits = [...signals].map((signal) => getEventListeners(signal, 'abort').length);
+    expect(Math.max(...waits)).toBeLessThan(5);
+    listen.mockRestore();
+    world.client.isOnline = true;
+    (await world.asked()).answer(200, done);
+    expect(await answer).toEqual(done);
+    expect(keys.size).toBe(1);
+    world.expectRest();
   });
 
   it('does not wait for an answer that was on its way', async () => {
