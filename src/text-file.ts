@@ -69,8 +69,9 @@ export function writeWhole(file: number, text: string): void {
   if (writeSync(file, bytes) < bytes.length) throw new Error('ENOSPC');
 }
 
-/** Lines written in one turn of the event loop. */
+/** Lines written in one turn of the event loop, and their characters. */
 const LINES_A_TURN = 500;
+const CHARACTERS_A_TURN = 128 * 1024;
 
 /**
  * Writes lines, each with its line break, into an open file, in turns of the event loop.
@@ -82,11 +83,14 @@ export async function writeLines(
   isClosed: () => boolean,
 ): Promise<void> {
   let turn: string[] = [];
+  let characters = 0;
   for (const line of lines) {
     turn.push(line);
-    if (turn.length < LINES_A_TURN) continue;
+    characters += line.length;
+    if (turn.length < LINES_A_TURN && characters < CHARACTERS_A_TURN) continue;
     writeWhole(file, turn.join(''));
     turn = [];
+    characters = 0;
     await loopTurns.turn();
     if (isClosed()) throw new Error('closed');
   }

@@ -1,20 +1,10 @@
-import {
-  closeSync,
-  copyFileSync,
-  fdatasync,
-  fdatasyncSync,
-  fstatSync,
-  fsyncSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { copyFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { AppendedFile } from '../../../appended-file.ts';
 import { reasonOf } from '../../../errors.ts';
-import { type AtOnce, inBackground } from '../../../scheduling/at-once.ts';
+import type { AtOnce } from '../../../scheduling/at-once.ts';
 import type { Clock } from '../../../scheduling/clock.ts';
-import { readTextFileIfThere, writeLines, writeWhole } from '../../../text-file.ts';
+import { readTextFileIfThere } from '../../../text-file.ts';
 import { parseHead, parseRecordLine, type RecordLine, type RecordsHead } from './record-lines.ts';
 
 /** The name of the file, */
@@ -23,10 +13,6 @@ const RECORDS_FILE = 'writes.log';
 const INCOMPLETE_FILE = 'writes.incomplete.log';
 /** ... and after it was found to be damaged, for the operator. */
 const DAMAGED_FILE = 'writes.damaged.log';
-/** A file is not rewritten for less than this, in bytes. */
-const REWRITE_FROM = 256 * 1024;
-/** After a failure, the file is written again after this time, in milliseconds. */
-const RETRY_MS = 60_000;
 /** A larger file was not written by this program. */
 const MOST_BYTES = 512 * 1024 * 1024;
 
@@ -50,30 +36,34 @@ export interface Recalled {
 }
 
 /**
- * The file of records: a snapshot, and a line for each change since. Lines survive the end of the process, and with
- * `save` also that of the machine. While it cannot be written, it has another name, so that no process takes it for complete.
+ * The file of records. While it cannot be written, it has another name, so that no process takes it for complete.
  */
 export class RecordFile {
   readonly #options: RecordFileOptions;
   readonly #path: string;
-  /** The open file; `null` while it cannot be written. */
-  #file: number | null = null;
-  #snapshotBytes = 0;
-  #appendedBytes = 0;
-  /** Lines appended since a rewrite began; `null` if none is under way. */
-  #meanwhile: string[] | null = null;
-  #failedAt = Number.NEGATIVE_INFINITY;
+  readonly #file: AppendedFile;
   #hasComplained = false;
-  #isClosed = false;
 
   constructor(options: RecordFileOptions) {
+    const { folder } = options;
+    const incomplete = join(folder, INCOMPLETE_FILE);
     this.#options = options;
-    this.#path = join(options.folder, RECORDS_FILE);
+    this.#path = join(folder, RECORDS_FILE);
+    this.#file = new AppendedFile({
+      ...options,
+      path: this.#path,
+      setAside: () => renameSync(this.#path, incomplete),
+      replaced: () => {
+        this.#hasComplained = false;
+        rmSync(incomplete, { force: true });
+      },
+      failed: (reason) => this.#complain(`cannot be written (${reason})`),
+    });
   }
 
   /** Whether changes are not saved now. */
   get isFailing(): boolean {
-    return this.#file === null && !this.#isClosed;
+    return this.#file.isFailing;
   }
 
   /** Reads what the processes before have saved; `null` if there is nothing, `lost` if it cannot be read. */
@@ -114,127 +104,22 @@ export class RecordFile {
 
   /** Writes the whole content into a new file, at the start. */
   begin(): void {
-    let file: number | null = null;
-    try {
-      file = this.#openNext();
-      this.#replace(file, [...this.#options.snapshot()].join(''));
-    } catch (error) {
-      if (file !== null && file !== this.#file) closeSync(file);
-      this.#fail(error);
-    }
+    this.#file.begin();
   }
 
   /** Adds a line, which survives the end of the process. */
   append(line: string): void {
-    if (this.#isClosed) return;
-    this.#meanwhile?.push(line);
-    const { clock } = this.#options;
-    if (this.#file === null) {
-      if (clock.now() - this.#failedAt >= RETRY_MS) this.#rewriteLater();
-      return;
-    }
-    try {
-      this.#mustOwn();
-      writeWhole(this.#file, line);
-      this.#appendedBytes += line.length;
-    } catch (error) {
-      this.#fail(error);
-      return;
-    }
-    if (this.#appendedBytes > Math.max(REWRITE_FROM, this.#snapshotBytes)) this.#rewriteLater();
+    this.#file.append(line);
   }
 
   /** Resolves when the appended lines survive the end of the machine. */
   save(): AtOnce<void> {
-    const file = this.#file;
-    if (file === null) return undefined;
-    return new Promise((resolve) => {
-      fdatasync(file, (error) => {
-        // A file that was replaced meanwhile is closed: the new one has the line, and was saved.
-        if (error && file === this.#file) this.#fail(error);
-        resolve();
-      });
-    });
+    return this.#file.save();
   }
 
   /** Closes the file, which is complete. */
   close(): void {
-    this.#isClosed = true;
-    if (this.#file !== null) closeSync(this.#file);
-    this.#file = null;
-  }
-
-  #rewriteLater(): void {
-    if (this.#meanwhile === null) inBackground(this.#rewrite());
-  }
-
-  /** Writes the whole content into a new file, in turns of the event loop, and puts it in the place of the old one. */
-  async #rewrite(): Promise<void> {
-    const meanwhile: string[] = [];
-    this.#meanwhile = meanwhile;
-    this.#failedAt = this.#options.clock.now();
-    let file: number | null = null;
-    try {
-      file = this.#openNext();
-      await writeLines(file, this.#options.snapshot(), () => this.#isClosed);
-      if (this.#file !== null && !this.#isOurs(this.#file))
-        throw new Error('another process uses it');
-      this.#replace(file, meanwhile.join(''));
-    } catch (error) {
-      if (file !== null && file !== this.#file) closeSync(file);
-      if (!this.#isClosed) this.#fail(error);
-    } finally {
-      this.#meanwhile = null;
-    }
-  }
-
-  /** @throws Error if another process could use the folder, since this one cannot write its leases. */
-  #mustOwn(): void {
-    if (!this.#options.isOwned()) throw new Error('leases.log cannot be written');
-  }
-
-  #openNext(): number {
-    this.#mustOwn();
-    const next = `${this.#path}.new`;
-    rmSync(next, { force: true });
-    return openSync(next, 'wx', 0o600);
-  }
-
-  /** Completes a new file, which replaces the old one. */
-  #replace(file: number, rest: string): void {
-    const { folder } = this.#options;
-    writeWhole(file, rest);
-    fdatasyncSync(file);
-    renameSync(`${this.#path}.new`, this.#path);
-    if (this.#file !== null) closeSync(this.#file);
-    this.#file = file;
-    this.#snapshotBytes = fstatSync(file).size;
-    this.#appendedBytes = 0;
-    this.#hasComplained = false;
-    saveFolder(folder);
-    rmSync(join(folder, INCOMPLETE_FILE), { force: true });
-  }
-
-  /** Whether the file has not been replaced by another process. */
-  #isOurs(file: number): boolean {
-    return statSync(this.#path).ino === fstatSync(file).ino;
-  }
-
-  /** Gives the file a name by which the next process knows that it is not complete. */
-  #fail(error: unknown): void {
-    const { clock, folder } = this.#options;
-    const file = this.#file;
-    this.#file = null;
-    this.#failedAt = clock.now();
-    if (file !== null) {
-      try {
-        if (this.#isOurs(file)) renameSync(this.#path, join(folder, INCOMPLETE_FILE));
-      } catch {
-        // What prevents the process from writing can also prevent it from renaming.
-      }
-      closeSync(file);
-    }
-    this.#complain(`cannot be written (${reasonOf(error)})`);
+    this.#file.close();
   }
 
   #complain(what: string): void {
@@ -257,18 +142,4 @@ function parse(text: string): Recalled | null {
   const parsed = lines.slice(1).map(parseRecordLine);
   const good = parsed.filter((line) => line !== null);
   return { head, lines: good, hasLost: good.length < parsed.length };
-}
-
-/** Lets the new name of a file survive the end of the machine. */
-function saveFolder(folder: string): void {
-  try {
-    const file = openSync(folder, 'r');
-    try {
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
-  } catch {
-    // Some systems cannot open a folder.
-  }
 }
