@@ -10,6 +10,7 @@ import { perResource } from './resources.ts';
 import type { Clock } from './scheduling/clock.ts';
 import type { Journal } from './upstream/budget/journal/journal.ts';
 import type { Cache } from './upstream/cache/cache.ts';
+import type { SavedCache } from './upstream/cache/saved/saved-cache.ts';
 import { Client, type ClientOptions } from './upstream/client.ts';
 import type { CountHistory } from './upstream/count-history.ts';
 import type { Subject } from './upstream/diagnosis.ts';
@@ -42,6 +43,8 @@ interface BackendWorld {
   readonly journal: Journal;
   /** Stores what became of writes with idempotency keys; absent for a process that sends no writes. */
   readonly records?: Records;
+  /** Saves the cache across restarts; absent if nothing is saved. */
+  readonly savedCache?: SavedCache | undefined;
   /** The other processes that share budgets and responses; `null` if this one is alone. */
   readonly replicas: Replicas | null;
   /** Learns how the requests to an upstream end. */
@@ -113,6 +116,7 @@ function createBackend(
     journal,
     records,
     replicas,
+    savedCache,
     witness,
   }: BackendWorld,
   {
@@ -151,6 +155,7 @@ function createBackend(
     rateWindowMs,
     records,
     rowLocks: replicas?.rowLocks,
+    savedCache,
     settle,
     timeZone,
     timeoutMs,

@@ -28,6 +28,8 @@ import { createServers } from './servers.ts';
 import { openJournal } from './upstream/budget/journal/file-journal.ts';
 import { type Journal, keysAreNew, noJournal } from './upstream/budget/journal/journal.ts';
 import { Cache } from './upstream/cache/cache.ts';
+import { ProcessGenerations } from './upstream/cache/generations.ts';
+import { SavedCache } from './upstream/cache/saved/saved-cache.ts';
 import { FaultWatch, type Subject } from './upstream/diagnosis.ts';
 import type { Records } from './upstream/idempotency/records.ts';
 import { ProcessRecords } from './upstream/idempotency/store/process-records.ts';
@@ -104,9 +106,26 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     Replicas && redis ? new Replicas({ config, redis, endpoints, clock, events, times }) : null;
   const digest = replicas?.digest ?? createDigest(randomBytes(32).toString('base64'));
   const maxBytes = entryBytes(config.cacheMaxBytes);
-  const generations = replicas?.generations;
-  const cache = new Cache({ clock, maxBytes, generations });
   const journal = overrides.journal ?? createJournal(config, clock, complain);
+  const own = new ProcessGenerations();
+  const cache = new Cache({ clock, maxBytes, generations: replicas?.generations ?? own });
+  const isOwned = (): boolean => journal.folder !== null;
+  // With Redis, and on the sandbox, the folder is not this process's own.
+  const savedCache =
+    journal.folder !== null && config.cacheFileMaxBytes > 0
+      ? new SavedCache({
+          folder: journal.folder,
+          clock,
+          maxBytes: config.cacheFileMaxBytes,
+          cache,
+          generations: own,
+          isOwned,
+          complain,
+          loaded: (entries) => {
+            events.emit('notice', { message: 'cache loaded', facts: { entries } });
+          },
+        })
+      : undefined;
   const mustSave = needsJournal(config) && !overrides.journal;
   const records: Records =
     replicas?.records ?? createRecords(config, { clock, complain, events, journal, mustSave });
@@ -146,6 +165,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     journal,
     records,
     replicas,
+    savedCache,
     witness,
   };
   const backends = createBackends(config, endpoints, world);
@@ -169,6 +189,8 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     LINKS: keyOf('LINKS', endpoints.links),
     MARKET: keyOf('MARKET', endpoints.market),
   };
+  const ownSaved = backends.clients.some((each) => each.hasSaved(keys[each.upstream].credential));
+  savedCache?.report(config.auth.mode === 'passthrough' ? null : ownSaved);
   const lists = {
     links: backends.links?.lists ?? null,
     market: backends.market?.lists ?? null,
@@ -227,6 +249,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
         historyFile?.close();
         counts.close();
         records.close();
+        await savedCache?.close();
         journal.close();
         await replicas?.close();
         await sandbox?.close();

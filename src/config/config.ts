@@ -85,6 +85,8 @@ export interface Config {
   readonly exposeUserApiKeys: boolean;
   readonly graphiql: boolean;
   readonly cacheMaxBytes: number;
+  /** Maximum size of the file that saves the cache; 0 if it is not saved. */
+  readonly cacheFileMaxBytes: number;
   /** Largest file that `PUT /files/:filename` takes. */
   /** Of the history of counts, in its file; 0 if there is none. */
   readonly historyMaxBytes: number;
@@ -209,6 +211,7 @@ export function loadConfig(
     exposeUserApiKeys: reader.flag('EXPOSE_USER_API_KEYS'),
     graphiql: reader.flag('GRAPHIQL'),
     cacheMaxBytes: reader.integer('CACHE_MAX_BYTES'),
+    cacheFileMaxBytes: reader.integer('CACHE_FILE_MAX_BYTES'),
     historyMaxBytes: reader.integer('HISTORY_MAX_BYTES'),
     historyWatch: Object.freeze(readHistoryWatch(reader, auth.mode)),
     uploadMaxBytes: reader.integer('UPLOAD_MAX_BYTES'),

@@ -189,6 +189,9 @@ const table: Readonly<Record<string, Entry>> = {
   CACHE_MAX_BYTES: integer(1, 2 ** 40, 64 * 1024 * 1024).describe(
     'Memory for cache entries and remembered responses; the least recently used are removed first.',
   ),
+  CACHE_FILE_MAX_BYTES: integer(0, 2 ** 28, 64 * 1024 * 1024).describe(
+    'Maximum size of the file in `STATE_DIR` that saves the cache for the next process, encrypted with the API keys; it contains the latest responses. 0 disables it. With Redis, the cache is in Redis instead.',
+  ),
   HISTORY_MAX_BYTES: integer(0, 2 ** 30, 64 * 1024 * 1024).describe(
     'Maximum size of the file with the history of counts in `STATE_DIR`; in memory, the history takes at most half of it. The series that were not updated or read for the longest time are removed first. 0 disables the history.',
   ),

@@ -17,6 +17,7 @@ import {
   tagsOfAnswer,
 } from './cache/key.ts';
 import type { Refresher } from './cache/refresher.ts';
+import type { SavedReads } from './cache/saved/saved-reads.ts';
 import type { Watchers } from './cache/watched-round.ts';
 import type { WatchListener } from './cache/watches.ts';
 import type { CountHistory } from './count-history.ts';
@@ -47,6 +48,8 @@ interface CachedReadsOptions {
   readonly events: EventStream | undefined;
   /** Records counts from the responses that the cache takes. */
   readonly counts: CountHistory | undefined;
+  /** The responses saved by the process before, and for the next one; absent if none are. */
+  readonly saved: SavedReads | undefined;
 }
 
 /** The cache for the readers and writers of one upstream: decides which entries serve, and records their use. */
@@ -66,8 +69,14 @@ export class CachedReads implements IngredientSource {
 
   /** The entry of a read, whatever its age, unless the credential was rejected and the entry is too old. */
   find<T>(of: KeyedRead<T>): Hit<T> | undefined {
-    const hit = this.#options.cache.get(of.key) as Hit<T> | undefined;
-    return hit && this.#allowed(of, hit);
+    const { cache } = this.#options;
+    const hit = cache.get(of.key) ?? (this.#recalls(of) ? cache.get(of.key) : undefined);
+    return hit && this.#allowed(of, hit as Hit<T>);
+  }
+
+  /** Adds the response to a read that the process before has saved, and returns whether there is one. */
+  #recalls(of: KeyedRead): boolean {
+    return this.#options.saved?.recall(of, (answer) => this.adopt(of, answer)) ?? false;
   }
 
   /** An entry, unless the key of its reader was rejected and the entry is too old. */
@@ -82,8 +91,9 @@ export class CachedReads implements IngredientSource {
 
   /** As `find`, without counting as a use; or the response for which the operation has waited. */
   peek<T>(of: KeyedRead<T>, receipt?: Receipt): Hit<T> | undefined {
-    const found = this.#options.cache.peek(of.key) as Hit<T> | undefined;
-    const hit = found && this.#allowed(of, found);
+    const { cache } = this.#options;
+    const found = cache.peek(of.key) ?? (this.#recalls(of) ? cache.peek(of.key) : undefined);
+    const hit = found && this.#allowed(of, found as Hit<T>);
     if (hit?.state === 'fresh' || !receipt) return hit;
     const entry = this.waitedFor(of, receipt);
     return entry ? { entry, state: 'fresh', ageMs: 0 } : hit;
@@ -168,8 +178,11 @@ export class CachedReads implements IngredientSource {
    * are those by which one could.
    */
   store(of: KeyedRead, entry: CacheEntry, bytes: number, tags: readonly string[]): boolean {
-    const isTouched = !this.#options.cache.holds([...entry.tags, ...tags], entry.stamp.generation);
-    return !isTouched && this.#set(of, entry, bytes);
+    const { cache, saved } = this.#options;
+    const isTouched = !cache.holds([...entry.tags, ...tags], entry.stamp.generation);
+    if (isTouched || !this.#set(of, entry, bytes)) return false;
+    saved?.stored(of, entry, bytes);
+    return true;
   }
 
   #set(of: KeyedRead, entry: CacheEntry, bytes: number): boolean {
@@ -179,7 +192,7 @@ export class CachedReads implements IngredientSource {
     return true;
   }
 
-  /** Stores a response that another replica has read, unless a write has invalidated it since. */
+  /** Stores a response that another replica, or the process before, has read, unless a write has invalidated it since. */
   adopt(of: KeyedRead, { bytes, stamp, value }: Answer): boolean {
     const { page } = of.read;
     const { cache } = this.#options;
@@ -216,11 +229,32 @@ export class CachedReads implements IngredientSource {
 
   /** Makes every entry with one of these tags invalid. See `Cache.touch`. */
   touch(tags: readonly string[], credential: Credential, permit?: string): AtOnce<void> {
-    return this.#options.cache.touch(this.tagsOf(tags, credential), permit);
+    const { cache, saved } = this.#options;
+    const scoped = this.tagsOf(tags, credential);
+    const touched = cache.touch(scoped, permit);
+    saved?.wrote('touched', scoped, credential, permit);
+    return touched;
   }
 
   /** Marks every entry with one of these tags as a fallback. See `Cache.doubt`. */
   doubt(tags: readonly string[], credential: Credential, permit?: string): AtOnce<void> {
-    return this.#options.cache.doubt(this.tagsOf(tags, credential), permit);
+    const { cache, saved } = this.#options;
+    const scoped = this.tagsOf(tags, credential);
+    const doubted = cache.doubt(scoped, permit);
+    saved?.wrote('doubted', scoped, credential, permit);
+    return doubted;
+  }
+
+  /**
+   * Notes, for the case that this process ends before the outcome is known, that a write with these scoped tags is about
+   * to be sent in the slot `permit`.
+   */
+  sends(tags: readonly string[], credential: Credential, permit: string): void {
+    this.#options.saved?.sends(tags, credential, permit);
+  }
+
+  /** The write of a slot was not sent, or has had no effect: nothing if `touch` or `doubt` was called for it. */
+  unsent(credential: Credential, permit: string): void {
+    this.#options.saved?.unsent(credential, permit);
   }
 }

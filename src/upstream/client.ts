@@ -8,8 +8,10 @@ import type { Budget } from './budget/budget.ts';
 import { Budgets, type KeyState, processBudgets } from './budget/budgets.ts';
 import { type Journal, keysAreNew } from './budget/journal/journal.ts';
 import type { Cache, Freshness } from './cache/cache.ts';
-import { everythingOf, scopeOf } from './cache/key.ts';
+import { EVERYTHING, scopeOf } from './cache/key.ts';
 import { Refresher } from './cache/refresher.ts';
+import type { SavedCache } from './cache/saved/saved-cache.ts';
+import { SavedReads } from './cache/saved/saved-reads.ts';
 import { CachedReads } from './cached-reads.ts';
 import type { CountHistory } from './count-history.ts';
 import { KeyedWrites } from './idempotency/keyed-writes.ts';
@@ -49,6 +51,8 @@ export interface ClientOptions extends ExchangeOptions {
   readonly events?: EventStream;
   /** Records counts over time. */
   readonly counts?: CountHistory | undefined;
+  /** Saves the cache across restarts. */
+  readonly savedCache?: SavedCache | undefined;
   /** Stores what became of writes with idempotency keys; by default for a short time in memory. */
   readonly records?: Records | undefined;
   /** Serialises the writers of a row; by default those of this process. */
@@ -64,6 +68,7 @@ const SETTLE: SettleTimes = { settleMs: 5000, resendAfterMs: 30_000 };
 export class Client {
   readonly #options: ClientOptions;
   readonly #refresher: Refresher;
+  readonly #saved: SavedReads | undefined;
   readonly #wire: Wire;
   /** The budgets of all keys in use. */
   readonly budgets: Budgets;
@@ -96,10 +101,12 @@ export class Client {
     });
     const { authorization } = wire;
     const kept = { cache, digest, events, freshness, refresher, upstream };
-    const cached = new CachedReads({ ...kept, authorization, counts });
+    const saved = this.#savedReads();
+    const cached = new CachedReads({ ...kept, authorization, counts, saved });
     const sharedCache = answers ? new SharedCache({ ...kept, answers, cached }) : null;
     const world = { budgets, cached, clock, counts, events, upstream, wire };
     this.#refresher = refresher;
+    this.#saved = saved;
     this.#wire = wire;
     this.budgets = budgets;
     this.inFlight = inFlight;
@@ -122,6 +129,11 @@ export class Client {
     });
     this.cached = cached;
     this.sharedCache = sharedCache;
+  }
+
+  #savedReads(): SavedReads | undefined {
+    const { baseUrl, clock, savedCache: saved, timeZone } = this.#options;
+    return saved && new SavedReads({ upstream: this.upstream, baseUrl, timeZone, clock, saved });
   }
 
   #newBudgets(): Budgets {
@@ -152,7 +164,7 @@ export class Client {
     onForgotten?.(partition);
     // Notifies watchers, which can read again immediately.
     cache.forget(scope);
-    return cache.touch([everythingOf(scope)]);
+    return this.cached.touch([EVERYTHING], credential);
   }
 
   get upstream(): UpstreamName {
@@ -172,6 +184,11 @@ export class Client {
   /** The state of the budget of a credential's key. Costs nothing. */
   budgetState(credential: Credential): KeyState {
     return this.budgets.stateOf(credential);
+  }
+
+  /** Whether the process before has saved responses to reads with this key. */
+  hasSaved(credential: Credential): boolean {
+    return this.#saved?.has(credential) ?? false;
   }
 
   /** What is recorded of counts over time; absent if nothing is. */

@@ -220,11 +220,11 @@ export class Writes {
    * it was sent.
    */
   async #sendInTurn<T>(
-    { call, record, settle }: Unshared<T>,
+    { call, record, settle, tags }: Unshared<T>,
     credential: Credential,
     waiters: Waiters<T>,
   ): Promise<Outcome<T> | null> {
-    const { wire } = this.#options;
+    const { cached, wire } = this.#options;
     this.#count += 1;
     const key = `unshared ${this.#count}`;
     const settled: Settled<T>[] = [];
@@ -239,6 +239,7 @@ export class Writes {
         }
       }
       let answer: Answered<T> | undefined;
+      if (tags.length > 0) cached.sends(tags, credential, slot.id);
       const outcome = await attempt({ waiters, wire }, slot, {
         call,
         credential,
@@ -252,6 +253,7 @@ export class Writes {
           return one.outcome;
         },
       });
+      cached.unsent(credential, slot.id);
       if (record && !answer) record.stayed(outcome);
       if (!outcome) continue;
       try {

@@ -1,4 +1,5 @@
 import type { AtOnce } from '../../scheduling/at-once.ts';
+import type { WriteKind } from './saved/saved-lines.ts';
 
 /**
  * How a response can be used, as far as writes are concerned:
@@ -73,6 +74,34 @@ export class ProcessGenerations implements Generations {
     return this.#latest;
   }
 
+  /** Responses from before this generation are invalid. */
+  get floor(): number {
+    return this.#floor;
+  }
+
+  /** Continues the numbers of the process before. */
+  resume(latest: number, floor: number): void {
+    this.#latest = latest;
+    this.#floor = floor;
+  }
+
+  /** Adds a write of the process before. */
+  restore(kind: WriteKind, tags: readonly string[], generation: number): void {
+    if (this.#makeRoom(tags.length)) return;
+    const latest = kind === 'touched' ? this.#touched : this.#doubted;
+    for (const tag of tags) latest.set(tag, Math.max(latest.get(tag) ?? 0, generation));
+  }
+
+  /** The latest write of each kind that affected each tag. Writes may be added during the iteration. */
+  *writes(): Generator<{
+    readonly kind: WriteKind;
+    readonly tag: string;
+    readonly generation: number;
+  }> {
+    for (const [tag, generation] of this.#touched) yield { kind: 'touched', tag, generation };
+    for (const [tag, generation] of this.#doubted) yield { kind: 'doubted', tag, generation };
+  }
+
   holds(tags: readonly string[], generation: number): boolean {
     return this.validity(tags, generation) === 'valid';
   }
@@ -96,14 +125,17 @@ export class ProcessGenerations implements Generations {
 
   #record(tags: readonly string[], latest: Map<string, number>): void {
     this.#latest += 1;
-    const size = this.#touched.size + this.#doubted.size;
-    const forgets = size + tags.length > TAGS_REMEMBERED;
-    if (forgets) {
-      this.#touched.clear();
-      this.#doubted.clear();
-      this.#floor = this.#latest;
-    }
+    const forgets = this.#makeRoom(tags.length);
     for (const tag of tags) latest.set(tag, this.#latest);
     for (const listener of this.#listeners) listener(forgets ? null : tags);
+  }
+
+  /** Forgets all tags, and with them every earlier response, if there is no room for some more. */
+  #makeRoom(tags: number): boolean {
+    if (this.#touched.size + this.#doubted.size + tags <= TAGS_REMEMBERED) return false;
+    this.#touched.clear();
+    this.#doubted.clear();
+    this.#floor = this.#latest;
+    return true;
   }
 }

@@ -72,6 +72,12 @@ function newKey(scope: string, read: Read<unknown>, digest: Digest): string {
   return `${scope} ${read.method} ${read.path}?${query} ${body}`;
 }
 
+/** What identifies a read within a scope, equal in every process: of unbounded length, and with the body. */
+export function identityOfRead(read: Read<unknown>): string {
+  const body = read.body ? JSON.stringify(read.body) : '';
+  return `${read.method} ${read.path}?${sorted(read)} ${body}`;
+}
+
 /** Number of characters that callers determine: a read with long filters is remembered for a shorter time. */
 export function readLength({ query = {} }: Read<unknown>): number {
   let length = 0;
