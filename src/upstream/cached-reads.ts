@@ -67,6 +67,11 @@ export class CachedReads implements IngredientSource {
     return this.#options.upstream;
   }
 
+  /** Whether the process before has saved responses that this process may not have in its cache. */
+  get hasSaved(): boolean {
+    return this.#options.saved?.isEmpty === false;
+  }
+
   /** The entry of a read, whatever its age, unless the credential was rejected and the entry is too old. */
   find<T>(of: KeyedRead<T>): Hit<T> | undefined {
     const { cache } = this.#options;

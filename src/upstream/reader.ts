@@ -130,8 +130,14 @@ export class Reader {
     return this.#client.keyedWrites.nameRecord;
   }
 
+  /** Whether other replicas, or the process before, may have entries that this process lacks. */
+  prefetches(looking: Looking): boolean {
+    if (looking.admittance?.isAdmitted === false) return false;
+    return this.#client.cached.hasSaved || this.#mayShare(looking);
+  }
+
   /** Whether other replicas may have entries that this process lacks, and this mode may read them. */
-  prefetches({ admittance, mode }: Looking): boolean {
+  #mayShare({ admittance, mode }: Looking): boolean {
     const mayLook = admittance?.isAdmitted !== false && mode?.kind !== 'cacheOnly';
     return mayLook && this.#client.sharedCache !== null;
   }
@@ -143,7 +149,7 @@ export class Reader {
   prefetch(reads: readonly Read<unknown>[], looking: Looking): AtOnce<void> {
     const { credential, mode } = looking;
     const { cached, sharedCache } = this.#client;
-    if (!sharedCache || !this.prefetches(looking)) return undefined;
+    if (!sharedCache || !this.#mayShare(looking)) return undefined;
     const prefetched = sharedCache.prefetchAll(reads.map((read) => cached.keyed(read, credential)));
     if (mode?.kind !== 'planned') return prefetched;
     return prefetched && mode.dryRun.timeline.looks(prefetched);

@@ -234,7 +234,7 @@ export class Lists {
   }
 
   /**
-   * Prefetches what other replicas have read of a list in which rows are looked up by id: its first pages, and the
+   * Prefetches what other replicas or the process before have read of a list in which rows are looked up by id: its first pages, and the
    * single reads of those rows.
    */
   prefetch<R extends Row>(list: List<R>, ids: readonly number[], access: Access): AtOnce<void> {
@@ -254,8 +254,9 @@ export class Lists {
   #prefetchPages(list: List<Row>, from: number, to: number, access: Access): AtOnce<void> {
     const outline = this.outline(list, access);
     const numbers = Array.from({ length: Math.max(0, to - from + 1) }, (_, n) => from + n);
-    const unknown = numbers.filter((number) => this.hit(list, number, access) === undefined);
-    const reads = unknown.map((number) => this.#pageRead(list, number, outline));
+    const missing = numbers.filter((number) => this.hit(list, number, access) === undefined);
+    const unknown = numbers.filter((each) => missing.includes(each) || !outline.asked.has(each));
+    const reads = missing.map((number) => this.#pageRead(list, number, outline));
     return andThen(this.reader.prefetch(reads, access), () => {
       for (const number of unknown) {
         const page = this.peek(list, number, access);

@@ -135,7 +135,7 @@ export class SavedCache {
     );
   }
 
-  /** Whether there is anything to recall. */
+  /** Whether there is nothing to recall. */
   get isEmpty(): boolean {
     return this.#keys.size === 0;
   }

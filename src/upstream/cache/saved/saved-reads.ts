@@ -32,7 +32,7 @@ export class SavedReads {
    */
   recall(of: KeyedRead, adopt: (answer: Answer) => boolean): boolean {
     const { clock, saved } = this.#options;
-    if (saved.isEmpty) return false;
+    if (this.isEmpty) return false;
     const sealing = this.#sealingIfSaved(of.credential);
     if (!sealing) return false;
     const name = sealing.nameOf(of.read);
@@ -48,6 +48,11 @@ export class SavedReads {
     if (isUsable && adopt({ value: opened.value, bytes: opened.bytes, stamp })) return true;
     saved.remove(sealing, name);
     return false;
+  }
+
+  /** Whether there is nothing to recall. */
+  get isEmpty(): boolean {
+    return this.#options.saved.isEmpty;
   }
 
   /** The cache has taken the response to a request. */
