@@ -185,6 +185,7 @@ describe('the image', () => {
     expect(statSync(state).mode & 0o7777).toBe(0o1777);
     expect(statSync(join(state, 'gateway')).mode & 0o7777).toBe(0o700);
     expect(readdirSync(join(state, 'gateway')).sort()).toEqual([
+      'cache.log',
       'counts.log',
       'history.json',
       'leases.log',

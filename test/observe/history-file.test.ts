@@ -50,7 +50,7 @@ const complaints = (busy: BusyGateway): string[] =>
     .lines()
     .filter(({ level }) => level === 'warn')
     .map(({ msg }) => String(msg))
-    .filter((msg) => msg.includes('history'));
+    .filter((msg) => msg.includes('history.json'));
 
 describe('The past of the console', () => {
   it('begins with the process', async () => {
