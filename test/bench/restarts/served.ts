@@ -115,7 +115,8 @@ export async function serveOverRestarts(restarts: number): Promise<Served> {
     });
   };
   const [row] = (
-    (await post(JSON.stringify({ query: '{ campaigns { nodes { id name } } }' }))).data as unknown as {
+    (await post(JSON.stringify({ query: '{ campaigns { nodes { id name } } }' })))
+      .data as unknown as {
       campaigns: { nodes: readonly { id: string; name: string }[] };
     }
   ).campaigns.nodes;
@@ -125,11 +126,11 @@ export async function serveOverRestarts(restarts: number): Promise<Served> {
     body: JSON.stringify({ query: `{ campaign(id: "${row.id}") { name } }` }),
     expected: undefined,
   };
-  let isOver = false;
+  const over = new AbortController();
   const pages = [...dashboards, campaign];
   const viewing = (async () => {
     const all: Promise<void>[] = [];
-    for (let number = 0, begin = performance.now(); !isOver; number += 1) {
+    for (let number = 0, begin = performance.now(); !over.signal.aborted; number += 1) {
       await sleepUntil(begin + (number * 1000) / VIEWS_A_SECOND);
       all.push(view(pages[number % pages.length] as Dashboard));
     }
@@ -138,7 +139,7 @@ export async function serveOverRestarts(restarts: number): Promise<Served> {
   await sleep(WARM_MS);
   views.length = 0;
   const editing = (async () => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       const name = `renamed ${names.length}`;
       const each: Name = { name, answeredAt: Number.POSITIVE_INFINITY };
       names.push(each);
@@ -156,7 +157,7 @@ export async function serveOverRestarts(restarts: number): Promise<Served> {
     running = await launch();
   }
   await sleep(3000);
-  isOver = true;
+  over.abort();
   await Promise.all([viewing, editing]);
   await pool.destroy();
   running.child.kill();
@@ -173,12 +174,15 @@ export async function serveOverRestarts(restarts: number): Promise<Served> {
     inFirstSecond: early.length,
     rightInFirstSecond: early.filter(isServed).length,
     firstAnswerMs: Math.max(
-      ...starts.map((from) => Math.min(...views.map(({ at }) => at).filter((at) => at > from)) - from),
+      ...starts.map(
+        (from) => Math.min(...views.map(({ at }) => at).filter((at) => at > from)) - from,
+      ),
     ),
     olderThanReported: views.filter(({ isOlder }) => isOlder).length,
     beforeAnsweredWrite: views.filter(({ isBefore }) => isBefore).length,
-    writes: names.filter(({ answeredAt }) => answeredAt > 0 && answeredAt < Number.POSITIVE_INFINITY)
-      .length,
+    writes: names.filter(
+      ({ answeredAt }) => answeredAt > 0 && answeredAt < Number.POSITIVE_INFINITY,
+    ).length,
     calls: sandbox.links.requests.length,
     busiestMinute: busiestMinute(sandbox.links.requests.map(({ at }) => at)),
     codes: [...new Set(views.flatMap(({ code }) => code ?? []))],

@@ -269,7 +269,9 @@ describe('the cache in STATE_DIR', () => {
     const world = await restart(env);
     await world.ask(NAMES);
     expect(world.calls()).toHaveLength(1);
-    expect(said()).toContainEqual(expect.stringContaining('another API key, base URL or time zone'));
+    expect(said()).toContainEqual(
+      expect.stringContaining('another API key, base URL or time zone'),
+    );
   });
 
   it('starts empty if the clock was set back, and says so', async () => {
@@ -322,7 +324,11 @@ describe('the cache in STATE_DIR', () => {
         const ids = nodes.slice(0, 3).map((each) => each.id);
         /** The names of each, and since when it has had them. */
         const names = new Map(nodes.map((each) => [each.id, [{ at: -Infinity, name: each.name }]]));
-        const check = (of: string, name: string, { maxAgeMs }: Answer<unknown>['receipt']): void => {
+        const check = (
+          of: string,
+          name: string,
+          { maxAgeMs }: Answer<unknown>['receipt'],
+        ): void => {
           const all = names.get(of) ?? [];
           const at = all.findIndex((each) => each.name === name);
           const until = all[at + 1]?.at ?? Infinity;
@@ -335,7 +341,9 @@ describe('the cache in STATE_DIR', () => {
         for (const { kind, id: which } of steps) {
           const of = ids[which] as string;
           if (kind === 'read') {
-            const { data, receipt } = await world.ask<{ channel: { name: string } }>(NAME, { id: of });
+            const { data, receipt } = await world.ask<{ channel: { name: string } }>(NAME, {
+              id: of,
+            });
             check(of, data.channel.name, receipt);
           } else if (kind === 'list') {
             const { data, receipt } = await world.ask<Names>(NAMES);

@@ -1,6 +1,6 @@
 import { createSealing, decodeEntry, encodeEntry, type StoredEntry } from '../../../redis/seal.ts';
-import { identityOfRead } from '../key.ts';
 import type { Read } from '../../request.ts';
+import { identityOfRead } from '../key.ts';
 
 /** A longer response is not saved: it would block the event loop. */
 const LONGEST = 1024 * 1024;
