@@ -67,7 +67,7 @@ export function createBackends(
   const links =
     endpoints.links &&
     createBackend(config.links, world, {
-      maxCallsPerOperation: config.operationMaxCalls ?? Number.POSITIVE_INFINITY,
+      maxCallsPerOperation: config.operationMaxCalls ?? undefined,
       api: linksApi,
       baseUrl: endpoints.links.baseUrl,
       timeZone: config.links.timeZone,
@@ -82,7 +82,7 @@ export function createBackends(
   const market =
     endpoints.market &&
     createBackend(config.market, world, {
-      maxCallsPerOperation: config.operationMaxCalls ?? Number.POSITIVE_INFINITY,
+      maxCallsPerOperation: config.operationMaxCalls ?? undefined,
       api: createMarketApi(config.market.postEncoding),
       baseUrl: endpoints.market.baseUrl,
       timeZone: 'UTC',
@@ -105,7 +105,7 @@ type OwnOptions = Required<
 > & { readonly pageSize: number; readonly ownKey: boolean; readonly settle: SettleTimes };
 
 function createBackend(
-  { rateLimit, rateWindowMs, timeoutMs }: Omit<UpstreamConfig, 'endpoint'>,
+  { rateLimit, rateWindowMs, reserves, timeoutMs }: Omit<UpstreamConfig, 'endpoint'>,
   {
     cache,
     clock,
@@ -153,6 +153,7 @@ function createBackend(
     onSurprise,
     rateLimit,
     rateWindowMs,
+    reserves,
     records,
     rowLocks: replicas?.rowLocks,
     savedCache,

@@ -279,6 +279,6 @@ export class Replicas {
 }
 
 function keyOf({ baseUrl, limits, name }: ConfiguredUpstream, secret: string) {
-  const { rateLimit, rateWindowMs, timeoutMs } = limits;
-  return { upstream: name, baseUrl, secret, rateLimit, rateWindowMs, timeoutMs };
+  const { rateLimit, rateWindowMs, reserves, timeoutMs } = limits;
+  return { upstream: name, baseUrl, secret, rateLimit, rateWindowMs, reserves, timeoutMs };
 }

@@ -2,6 +2,7 @@ import type { AuthConfig } from '../auth/authenticate.ts';
 import { reasonOf } from '../errors.ts';
 import { perResource, type Resource } from '../resources.ts';
 import { readTextFile } from '../text-file.ts';
+import type { ReservedShares } from '../upstream/budget/law/document.ts';
 import { readAuth } from './auth.ts';
 import { EnvironmentReader, type ReadFile } from './environment.ts';
 import { MAX_OPERATIONS_FILE_BYTES, parseOperationsFile } from './operations-file.ts';
@@ -24,6 +25,7 @@ export interface UpstreamConfig {
   /** Requests per `rateWindowMs` and API key. */
   readonly rateLimit: number;
   readonly rateWindowMs: number;
+  readonly reserves: ReservedShares;
   readonly timeoutMs: number;
 }
 
@@ -162,6 +164,10 @@ export function loadConfig(
     LINKS_RATE_LIMIT: reader.integer('LINKS_RATE_LIMIT'),
     MARKET_RATE_LIMIT: reader.integer('MARKET_RATE_LIMIT'),
   };
+  const reserves = Object.freeze({
+    writes: reader.integer('RESERVE_WRITES_PERCENT') / 100,
+    newcomers: reader.integer('RESERVE_NEWCOMERS_PERCENT') / 100,
+  });
   const port = reader.integer('PORT');
   const config: Config = {
     port,
@@ -175,6 +181,8 @@ export function loadConfig(
       endpoint: links,
       rateLimit: rateLimits.LINKS_RATE_LIMIT,
       rateWindowMs: reader.integer('LINKS_RATE_WINDOW_MS'),
+      // Each caller has its own key and budget, so no other caller can be the first in a window.
+      reserves: auth.mode === 'passthrough' ? { ...reserves, newcomers: 0 } : reserves,
       pageSize: reader.integer('LINKS_PAGE_SIZE'),
       timeZone: reader.timeZone('LINKS_TIMEZONE'),
       timeoutMs: reader.integer('LINKS_TIMEOUT_MS'),
@@ -183,6 +191,7 @@ export function loadConfig(
       endpoint: market,
       rateLimit: rateLimits.MARKET_RATE_LIMIT,
       rateWindowMs: reader.integer('MARKET_RATE_WINDOW_MS'),
+      reserves,
       postEncoding: reader.choice('MARKET_POST_ENCODING', ['json', 'form', 'query']),
       timeoutMs: reader.integer('MARKET_TIMEOUT_MS'),
     }),

@@ -100,6 +100,12 @@ const table: Readonly<Record<string, Entry>> = {
   MAX_WAIT_MS: integer(0, DAY_MS, 10_000).describe(
     'Maximum time that a read waits for a slot of the rate limit before it fails with `BUDGET_EXHAUSTED`. A client can shorten it, not extend it.',
   ),
+  RESERVE_WRITES_PERCENT: integer(0, 40, 10).describe(
+    'Share of each rate limit that reads leave to writes, once their caller has used more than an equal share of the window. Less than one request reserves nothing.',
+  ),
+  RESERVE_NEWCOMERS_PERCENT: integer(0, 40, 10).describe(
+    'Share of each rate limit that such callers leave to callers that have sent nothing in the window. With `AUTH_MODE=passthrough` it is 0 for the link-management API, because each caller has its own limit.',
+  ),
   STATE_DIR: text('state').describe(
     'Folder in which the process saves its sent requests, the cache, the outcomes of mutations with idempotency keys, the history of the console and the history of counts for the next process; `off` disables it. With Redis, requests, cache and outcomes are in Redis instead. Without it, each start uses only half of each rate limit for one window, or until the API reports what remains.',
   ),
@@ -168,7 +174,7 @@ const table: Readonly<Record<string, Entry>> = {
     'Maximum number of items that an operation may request, multiplied over all levels.',
   ),
   OPERATION_MAX_CALLS: integer(1, 1_000_000, null).describe(
-    'Maximum number of upstream requests per operation to each API. The default and maximum is the rate limit of that API.',
+    'Maximum number of upstream requests per operation to each API, at most its rate limit. The default is two thirds of the rate limit.',
   ),
   LIVE_MAX_STREAMS: integer(0, 100_000, 2000).describe(
     'Maximum number of open live queries, about 17 kB of memory each; with 0, `@live` has no effect.',

@@ -12,6 +12,7 @@ export const UpstreamNameRef = builder.enumType('UpstreamName', {
 interface RateLimit {
   readonly limit: number;
   readonly remaining: number;
+  readonly available: number;
   readonly used: number;
   readonly resetAt: string | null;
   readonly upstreamResetAt: string | null;
@@ -30,6 +31,11 @@ const RateLimitRef = builder.objectRef<RateLimit>('RateLimit').implement({
     remaining: t.exposeInt('remaining', {
       nullable: false,
       description: 'Number of requests that can be sent now.',
+    }),
+    available: t.exposeInt('available', {
+      nullable: false,
+      description:
+        'Number of requests that reads of this caller can send now: `remaining` without those that are reserved for writes and for callers that have sent fewer. In a live query, it is the number for a caller that has sent nothing. Costs no upstream request.',
     }),
     used: t.exposeInt('used', {
       nullable: false,
@@ -85,6 +91,7 @@ builder.queryField('rateLimit', (t) =>
       return {
         limit: state?.limit ?? 0,
         remaining: state?.remaining ?? 0,
+        available: state?.available ?? 0,
         used: state?.used ?? 0,
         resetAt: momentIn(state?.resetInMs),
         upstreamResetAt: momentIn(state?.upstreamResetInMs),

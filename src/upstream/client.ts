@@ -7,6 +7,7 @@ import type { AtOnce } from '../scheduling/at-once.ts';
 import type { Budget } from './budget/budget.ts';
 import { Budgets, type KeyState, processBudgets } from './budget/budgets.ts';
 import { type Journal, keysAreNew } from './budget/journal/journal.ts';
+import type { ReservedShares } from './budget/law/document.ts';
 import type { Cache, Freshness } from './cache/cache.ts';
 import { EVERYTHING, scopeOf } from './cache/key.ts';
 import { Refresher } from './cache/refresher.ts';
@@ -33,8 +34,10 @@ export interface ClientOptions extends ExchangeOptions {
   readonly freshness: Readonly<Record<Resource, Freshness>>;
   /** Requests per window and key. */
   readonly rateLimit: number;
-  /** Maximum number of requests per operation; at most the limit of a window, which is the default. */
-  readonly maxCallsPerOperation?: number;
+  /** The reserved shares of the limit; none by default. */
+  readonly reserves?: ReservedShares | undefined;
+  /** Maximum number of requests per operation, at most the limit of a window; two thirds of it by default. */
+  readonly maxCallsPerOperation?: number | undefined;
   /** Replaces the parts of cache keys that represent a request's body. */
   readonly digest: Digest;
   /** Maximum number of keys with a budget; unlimited unless callers send their own keys. */
@@ -138,9 +141,10 @@ export class Client {
 
   #newBudgets(): Budgets {
     const { baseUrl, budgetOf, clock, events, journal = keysAreNew, maxKeys } = this.#options;
-    const { maxCallsPerOperation, rateLimit, rateWindowMs, timeoutMs } = this.#options;
+    const { maxCallsPerOperation, rateLimit, rateWindowMs, reserves, timeoutMs } = this.#options;
     const { upstream } = this;
-    const limits = { baseUrl, clock, events, rateLimit, rateWindowMs, timeoutMs, upstream };
+    const own = { rateLimit, rateWindowMs, reserves, timeoutMs };
+    const limits = { baseUrl, clock, events, ...own, upstream };
     return new Budgets({
       upstream,
       clock,

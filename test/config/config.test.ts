@@ -32,6 +32,7 @@ describe('loadConfig with nothing set', () => {
       endpoint: null,
       rateLimit: 30,
       rateWindowMs: 60_000,
+      reserves: { writes: 0.1, newcomers: 0.1 },
       pageSize: 100,
       timeZone: 'UTC',
       timeoutMs: 10_000,
@@ -40,6 +41,7 @@ describe('loadConfig with nothing set', () => {
       endpoint: null,
       rateLimit: 60,
       rateWindowMs: 60_000,
+      reserves: { writes: 0.1, newcomers: 0.1 },
       timeoutMs: 10_000,
       postEncoding: 'json',
     });

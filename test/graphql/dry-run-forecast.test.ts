@@ -74,7 +74,11 @@ describe('The forecast of a plan', () => {
     const world = await startWorld({
       clock,
       sandbox: { clock, limit: { requests: LIMIT, mode: 'sliding' } },
-      env: { LINKS_RATE_LIMIT: String(LIMIT), MAX_WAIT_MS: '3600000' },
+      env: {
+        LINKS_RATE_LIMIT: String(LIMIT),
+        OPERATION_MAX_CALLS: String(LIMIT),
+        MAX_WAIT_MS: '3600000',
+      },
     });
     worlds.push(world);
     for (const api of [world.sandbox.links, world.sandbox.market]) {

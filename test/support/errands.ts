@@ -2,7 +2,7 @@ import { inBackground } from '../../src/scheduling/at-once.ts';
 import type { Clock } from '../../src/scheduling/clock.ts';
 import type { Budget, SlotRequest, Turn } from '../../src/upstream/budget/budget.ts';
 import { type KeyJournal, newKey } from '../../src/upstream/budget/journal/journal.ts';
-import type { Lane } from '../../src/upstream/budget/law/document.ts';
+import type { Lane, ReservedShares } from '../../src/upstream/budget/law/document.ts';
 import { MemoryStore } from '../../src/upstream/budget/memory-store.ts';
 import { QueuedBudget } from '../../src/upstream/budget/queued-budget.ts';
 import type { Feedback } from '../../src/upstream/wire/rate-limit-headers.ts';
@@ -49,10 +49,11 @@ export function createBudget(
   limit: number,
   windowMs: number,
   journal: KeyJournal = newKey,
+  reserves?: ReservedShares,
 ): Budget {
   return new QueuedBudget(
     clock,
-    new MemoryStore({ upstream: 'LINKS', clock, limit, windowMs, journal }),
+    new MemoryStore({ upstream: 'LINKS', clock, limit, windowMs, journal, reserves }),
   );
 }
 

@@ -232,8 +232,8 @@ describe('Reader.read', () => {
     expect(await answer).toEqual({ ok: 1 });
   });
 
-  test('lets one operation make the limit of calls, and refuses it a batch of more than is left', async () => {
-    const { reader, access, count } = await createWorld({ rateLimit: 4 });
+  test('lets one operation make two thirds of the limit of calls, and refuses it a batch of more than is left', async () => {
+    const { reader, access, count } = await createWorld({ rateLimit: 6 });
     const operation = access('p', new AbortController().signal, 5000);
     const readAll = (paths: readonly string[]) =>
       Promise.allSettled(paths.map((path) => reader.read(read(path), operation)));
@@ -259,7 +259,7 @@ describe('Reader.read', () => {
     const warnings: Error[] = [];
     const note = (warning: Error) => warnings.push(warning);
     process.on('warning', note);
-    const { reader, access, clock } = await createWorld();
+    const { reader, access, clock } = await createWorld({ rateLimit: 60 });
     const operation = access('p', new AbortController().signal, 5000);
     await Promise.all(
       Array.from({ length: 25 }, (_, n) => reader.read(read(String(n)), operation)),

@@ -335,10 +335,16 @@ export class Source {
    * The state of this caller's budget, once all of `done` has completed; `null` if this API is not configured.
    * Costs only the admission of the caller: 0 or 1 upstream request.
    */
-  async budgetState(done: () => Promise<void>): Promise<KeyState | null> {
+  async budgetState(
+    done: () => Promise<void>,
+  ): Promise<(KeyState & { readonly available: number }) | null> {
     if (this.#lists) await this.#access.admittance?.admit();
     await done();
-    return this.#lists?.reader.budgetState(this.#access) ?? null;
+    const { caller, mode } = this.#access;
+    const state = this.#lists?.reader.budgetState(this.#access);
+    if (!state) return null;
+    // Several callers share the result of a live query: it has the number for a caller that has sent nothing.
+    return { ...state, available: state.availableTo(mode?.kind === 'watched' ? '' : caller.name) };
   }
 
   /**

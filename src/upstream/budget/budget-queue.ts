@@ -8,18 +8,13 @@ import type {
   WaitingCaller,
 } from './budget.ts';
 import { Lanes } from './lanes.ts';
-import {
-  aheadElsewhere,
-  availableMs,
-  type BudgetView,
-  clearMs,
-  heldMsOf,
-  pausedMs,
-} from './law/availability.ts';
-import { type Lane, reserveOf, type TurnLane } from './law/document.ts';
+import { type BudgetView, clearMs, heldMsOf, pausedMs } from './law/availability.ts';
+import { type Lane, leftByRefreshes, type TurnLane } from './law/document.ts';
 import { refreshesPerWindow } from './law/pace.ts';
+import { Reserves } from './law/reserves.ts';
 import { comesBack, slotsOf, used } from './law/slots.ts';
 import { countWaiting } from './law/turns.ts';
+import { QueueEstimates } from './queue-estimates.ts';
 import { QueueForecast } from './queue-forecast.ts';
 import type { BudgetStore } from './store.ts';
 
@@ -67,7 +62,7 @@ export abstract class BudgetQueue {
     const { view } = this.store;
     if (this.lanes.waiting > 0 || heldMsOf(view) > 0) return false;
     if (view.bids.some((bid) => countWaiting(bid) > 0)) return false;
-    return view.budget.limit - used(view.budget) > reserveOf(view.budget.limit);
+    return view.budget.limit - used(view.budget) > leftByRefreshes(view.budget.limit);
   }
 
   get refreshesPerWindow(): number {
@@ -83,12 +78,20 @@ export abstract class BudgetQueue {
   }
 
   estimate(lane: TurnLane, caller: string): number {
-    return this.#estimateAt(this.lanes.ahead(lane, caller));
+    return this.#estimates.ofNew(lane, caller);
   }
 
   estimateOf(request: SlotRequest): number {
-    const position = this.lanes.position(request);
-    return position === undefined ? 0 : this.#estimateAt(position);
+    return this.#estimates.of(request) ?? 0;
+  }
+
+  availableTo(lane: TurnLane, caller: string): number {
+    const { view } = this.store;
+    const { budget, now, rules } = view;
+    if (heldMsOf(view) > 0) return 0;
+    const reserves = new Reserves(budget, rules, now);
+    const want = { lane, caller: this.lanes.nameOf(caller) };
+    return reserves.available(want, budget.limit - used(budget));
   }
 
   forecast(heldMs: number): QueueForecast {
@@ -108,9 +111,11 @@ export abstract class BudgetQueue {
 
   waiting(most: number): QueuedRequest[] {
     const waiting: QueuedRequest[] = [];
+    const estimates = this.#estimates;
     for (const each of this.lanes.inOrder()) {
       if (waiting.length >= most) return waiting;
-      waiting.push(queued(each, this.#estimateAt(waiting.length)));
+      waiting.push(queued(each, estimates.ofNext(each)));
+      estimates.pass(each);
     }
     const refreshes = this.lanes.mostUrgent(most - waiting.length);
     for (const { refresh } of refreshes) waiting.push(queued(refresh, null));
@@ -134,6 +139,10 @@ export abstract class BudgetQueue {
     return request.lane !== 'write' || this.clock.now() + estimateMs > this.drainedAt;
   }
 
+  get #estimates(): QueueEstimates<SlotRequest> {
+    return new QueueEstimates(this.lanes, this.store.view);
+  }
+
   /** Records the request for which a slot of this process is taken. */
   protected noteUse(id: string, { lane, resource }: SlotUse): void {
     const { answered, held } = this.store.holder.budget;
@@ -145,18 +154,11 @@ export abstract class BudgetQueue {
 
   /** Informs waiting requests of a pause, so that they can leave the queue before their deadline. */
   protected tellDelay(): void {
-    let position = 0;
+    const estimates = this.#estimates;
     // Requests that do not accept the wait leave the lanes in this loop.
     for (const each of Array.from(this.lanes.inOrder())) {
-      if (each.accepts(this.#estimateAt(position))) position += 1;
+      if (each.accepts(estimates.ofNext(each))) estimates.pass(each);
     }
-  }
-
-  /** Milliseconds until a request with this many requests of this process before it is sent. */
-  #estimateAt(position: number): number {
-    const { view } = this.store;
-    const elsewhere = aheadElsewhere(view.bids, position, this.lanes.callers('interactive'));
-    return availableMs(view, position + elsewhere);
   }
 }
 

@@ -2,7 +2,7 @@ import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Stamp } from '../request.ts';
 import type { Feedback } from '../wire/rate-limit-headers.ts';
 import type { Waiting } from './lanes.ts';
-import type { Lane } from './law/document.ts';
+import type { Lane, TurnLane } from './law/document.ts';
 import type { QueueForecast } from './queue-forecast.ts';
 
 /**
@@ -187,6 +187,9 @@ export interface Budget {
   estimate(lane: 'write' | 'interactive', caller: string): number;
   /** Milliseconds until a request in a lane is sent; 0 if it does not wait. */
   estimateOf(request: SlotRequest): number;
+
+  /** Number of slots that a caller can use now: without those that are reserved for others, see `Reserves`. */
+  availableTo(lane: TurnLane, caller: string): number;
   /**
    * A simulation of the queue, for waiting and hypothetical requests, on the assumption that no others arrive. No
    * request is sent for `heldMs` milliseconds, as while the circuit breaker is open. Costs no upstream request, takes

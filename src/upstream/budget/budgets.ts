@@ -6,6 +6,7 @@ import type { EventStream } from '../../observe/event-stream.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import type { Budget, BudgetState } from './budget.ts';
 import type { Journal } from './journal/journal.ts';
+import type { ReservedShares } from './law/document.ts';
 import { MemoryStore } from './memory-store.ts';
 import { QueuedBudget } from './queued-budget.ts';
 
@@ -28,6 +29,8 @@ const OUTSIDE_REMEMBERED = 2000;
 export interface KeyState extends BudgetState {
   /** False for a caller's key that the upstream is not known to have accepted. */
   readonly accepted: boolean;
+  /** Number of slots that reads of a caller can use now. */
+  readonly availableTo: (caller: string) => number;
   /** The window of the limit, in milliseconds. */
   readonly windowMs: number;
 }
@@ -82,8 +85,10 @@ export class Budgets implements Iterable<Budget> {
   stateOf(credential: Credential): KeyState {
     const { ofCaller, partition } = credential;
     const known = this.#budgets.has(partition) && !this.#tried.has(partition);
-    const { state, windowMs } = this.lookAt(credential);
-    return { ...state, accepted: known || !ofCaller, windowMs };
+    const budget = this.lookAt(credential);
+    const { state, windowMs } = budget;
+    const availableTo = (caller: string): number => budget.availableTo('interactive', caller);
+    return { ...state, availableTo, accepted: known || !ofCaller, windowMs };
   }
 
   /** The upstream has accepted a key. */
@@ -121,7 +126,7 @@ export class Budgets implements Iterable<Budget> {
   /** Maximum number of requests that one operation may send with a key. */
   maxCalls(credential: Credential): number {
     const { limit } = this.lookAt(credential);
-    return Math.min(limit, this.#options.maxCallsPerOperation ?? limit);
+    return Math.min(limit, this.#options.maxCallsPerOperation ?? Math.ceil((2 * limit) / 3));
   }
 
   /** Whether `of` has a budget for a partition. Makes room if it can. */
@@ -171,6 +176,8 @@ interface KeyLimits {
   /** Requests per window and key. */
   readonly rateLimit: number;
   readonly rateWindowMs: number;
+  /** The reserved shares of the limit; none by default. */
+  readonly reserves?: ReservedShares | undefined;
   /** Maximum duration of a request. */
   readonly timeoutMs: number;
   /** Distinguishes a key of this installation from the same key of another. */
@@ -182,12 +189,21 @@ const nameInJournal = createDigest('the journal of leases');
 
 /** Creates the budgets of keys that this process does not share; `journal` saves them across restarts. */
 export function processBudgets(
-  { baseUrl, clock, events, rateLimit, rateWindowMs: windowMs, timeoutMs, upstream }: KeyLimits,
+  {
+    baseUrl,
+    clock,
+    events,
+    rateLimit,
+    rateWindowMs: windowMs,
+    reserves,
+    timeoutMs,
+    upstream,
+  }: KeyLimits,
   journal: Journal,
 ): (secret: string) => Budget {
   return (secret) => {
     const ofKey = journal.of(nameInJournal(`${baseUrl} ${secret}`), { windowMs, timeoutMs });
-    const of = { clock, events, upstream, limit: rateLimit, windowMs, journal: ofKey };
+    const of = { clock, events, upstream, limit: rateLimit, windowMs, reserves, journal: ofKey };
     return new QueuedBudget(clock, new MemoryStore(of));
   };
 }

@@ -24,10 +24,14 @@ interface KnownTurns {
   readonly budget: Pick<KeyBudget, 'turns'>;
 }
 
+/** Whether a caller, by its name in the turns, leaves the free slots to others. */
+export type IsHeld = (caller: string, lane: TurnLane) => boolean;
+
 /** The waiting entries of this process, in the order in which the law grants slots. */
 export class Lanes<W extends Waiting> {
   readonly #of: KnownTurns;
-  readonly #nameOf: (caller: string) => string;
+  /** The name of a caller in the turns. */
+  readonly nameOf: (caller: string) => string;
   #queues = {
     write: new CallerQueues<W>('write'),
     interactive: new CallerQueues<W>('interactive'),
@@ -41,7 +45,7 @@ export class Lanes<W extends Waiting> {
   /** @param nameOf the name of a caller in the turns. */
   constructor(of: KnownTurns, nameOf = (caller: string): string => caller) {
     this.#of = of;
-    this.#nameOf = nameOf;
+    this.nameOf = nameOf;
   }
 
   /** Number of waiting entries in a lane. */
@@ -54,6 +58,12 @@ export class Lanes<W extends Waiting> {
     return this.#queues[lane].callers;
   }
 
+  /** The first waiting request of a caller that is not held; undefined if there is none. */
+  leaver(isHeld: IsHeld): W | undefined {
+    const next = this.inOrder(isHeld).next();
+    return next.done ? undefined : next.value;
+  }
+
   /** The lane whose turn is next; undefined when nothing waits. */
   get next(): Lane | undefined {
     return (
@@ -64,7 +74,7 @@ export class Lanes<W extends Waiting> {
 
   /** A copy of the lanes with the same entries, for a simulation on a copy of the turns. */
   copy(budget: KeyBudget): Lanes<W> {
-    const copy = new Lanes<W>({ budget }, this.#nameOf);
+    const copy = new Lanes<W>({ budget }, this.nameOf);
     const { interactive, write } = this.#queues;
     copy.#queues = { write: write.copy(), interactive: interactive.copy() };
     for (const refresh of this.#refreshes) copy.#refreshes.add(refresh);
@@ -74,7 +84,7 @@ export class Lanes<W extends Waiting> {
   }
 
   /** Queues an entry, with `again` before all others of its lane; `name` is the name of its caller in the turns. */
-  add(waiting: W, again = false, name = this.#nameOf(waiting.caller)): void {
+  add(waiting: W, again = false, name = this.nameOf(waiting.caller)): void {
     const { lane } = waiting;
     this.waiting += 1;
     this.#names.set(waiting, name);
@@ -85,7 +95,7 @@ export class Lanes<W extends Waiting> {
 
   /** The name of the entry's caller in the turns. */
   callerOf(waiting: W): string {
-    return this.#names.get(waiting) ?? this.#nameOf(waiting.caller);
+    return this.#names.get(waiting) ?? this.nameOf(waiting.caller);
   }
 
   /** Removes an entry; false if it does not wait here. */
@@ -115,9 +125,13 @@ export class Lanes<W extends Waiting> {
   }
 
   /** The requests whose turn is next, at most this many, with at most this many refreshes. */
-  first(most: number, refreshes: number): { readonly request: W; readonly caller: string }[] {
+  first(
+    most: number,
+    refreshes: number,
+    isHeld?: IsHeld,
+  ): { readonly request: W; readonly caller: string }[] {
     const first: W[] = [];
-    const order = this.inOrder();
+    const order = this.inOrder(isHeld);
     for (let next = order.next(); first.length < most && !next.done; next = order.next()) {
       first.push(next.value);
     }
@@ -133,10 +147,11 @@ export class Lanes<W extends Waiting> {
   }
 
   /** The waiting writes and reads, in the order in which they are sent if no others arrive. */
-  *inOrder(): Generator<W> {
+  *inOrder(isHeld?: IsHeld): Generator<W> {
     const turns = this.#of.budget.turns;
-    const left = this.#sizes;
-    const { interactive, write } = this.#queues;
+    const queues = isHeld ? this.#without(isHeld) : this.#queues;
+    const { interactive, write } = queues;
+    const left = { write: write.size, interactive: interactive.size };
     const orders = { write: write.inOrder(turns), interactive: interactive.inOrder(turns) };
     // If only one lane has requests, there is nothing to decide.
     if (left.write === 0) yield* orders.interactive;
@@ -152,30 +167,45 @@ export class Lanes<W extends Waiting> {
     }
   }
 
-  /** Number of entries before a waiting one; undefined if it does not wait, or is a refresh. */
-  position(waiting: W): number | undefined {
+  /**
+   * Number of entries before a waiting one, without those of callers `behind` all others; undefined if it does not
+   * wait, or is a refresh.
+   */
+  position(waiting: W, behind: readonly string[] = []): number | undefined {
     const { lane } = waiting;
     if (lane === 'refresh') return undefined;
     const turns = this.#of.budget.turns;
-    const before = this.#queues[lane].position(turns, waiting, this.callerOf(waiting));
-    return before === undefined ? undefined : this.#across(lane, before);
+    const before = this.#queues[lane].position(turns, waiting, this.callerOf(waiting), behind);
+    return before === undefined ? undefined : this.#across(lane, before, behind);
   }
 
-  /** Number of entries before a new one of this caller in this lane. */
-  ahead(lane: TurnLane, caller: string): number {
-    return this.#across(
-      lane,
-      this.#queues[lane].ahead(this.#of.budget.turns, this.#nameOf(caller)),
-    );
+  /** Number of entries before a new one of this caller in this lane, without those of callers `behind` all others. */
+  ahead(lane: TurnLane, caller: string, behind: readonly string[] = []): number {
+    const turns = this.#of.budget.turns;
+    const before = this.#queues[lane].ahead(turns, this.nameOf(caller), behind);
+    return this.#across(lane, before, behind);
   }
 
   /** Number of requests of both lanes before one with this many of its own lane before it. */
-  #across(lane: TurnLane, before: number): number {
-    return acrossLanes(this.#of.budget.turns, lane, before, this.#sizes);
+  #across(lane: TurnLane, before: number, behind: readonly string[]): number {
+    const { interactive, write } = this.#queues;
+    return acrossLanes(this.#of.budget.turns, lane, before, {
+      write: write.size - write.sizeOf(behind),
+      interactive: interactive.size - interactive.sizeOf(behind),
+    });
   }
 
   get #sizes(): Record<TurnLane, number> {
     return { write: this.#queues.write.size, interactive: this.#queues.interactive.size };
+  }
+
+  #without(isHeld: IsHeld): Record<TurnLane, CallerQueues<W>> {
+    const callerOf = (waiting: W): string => this.callerOf(waiting);
+    const { interactive, write } = this.#queues;
+    return {
+      write: write.without((caller) => isHeld(caller, 'write'), callerOf),
+      interactive: interactive.without((caller) => isHeld(caller, 'interactive'), callerOf),
+    };
   }
 }
 
@@ -217,6 +247,25 @@ class CallerQueues<W> {
     return copy;
   }
 
+  /** The queues of the callers that are not held; they share their requests with these. */
+  without(isHeld: (caller: string) => boolean, callerOf: (waiting: W) => string): CallerQueues<W> {
+    const others = new CallerQueues<W>(this.#lane);
+    for (const waiting of this.#again) {
+      if (!isHeld(callerOf(waiting))) others.again(waiting);
+    }
+    for (const [caller, queue] of this.#queues) {
+      if (isHeld(caller)) continue;
+      others.#queues.set(caller, queue);
+      others.size += queue.waiting.length;
+    }
+    return others;
+  }
+
+  /** Number of waiting requests of some callers. */
+  sizeOf(callers: readonly string[]): number {
+    return callers.reduce((sum, each) => sum + (this.#queues.get(each)?.waiting.length ?? 0), 0);
+  }
+
   /** Queues an entry after a turn. */
   add(waiting: W, caller: string, seq: number): void {
     this.size += 1;
@@ -253,19 +302,24 @@ class CallerQueues<W> {
   }
 
   /** Number of entries before a waiting one; undefined if it does not wait here. */
-  position(turns: TurnState, waiting: W, caller: string): number | undefined {
+  position(
+    turns: TurnState,
+    waiting: W,
+    caller: string,
+    behind: readonly string[],
+  ): number | undefined {
     const again = this.#again.indexOf(waiting);
     if (again >= 0) return again;
     const queue = this.#queues.get(caller);
     const round = queue?.waiting.lastIndexOf(waiting) ?? -1;
-    return queue && round >= 0 ? this.#before(turns, queue, round) : undefined;
+    return queue && round >= 0 ? this.#before(turns, queue, round, behind) : undefined;
   }
 
   /** Number of entries before a new one of this caller. */
-  ahead(turns: TurnState, caller: string): number {
+  ahead(turns: TurnState, caller: string, behind: readonly string[]): number {
     const queue = this.#queues.get(caller);
-    if (!queue) return this.#again.length + this.#queues.size;
-    return this.#before(turns, queue, queue.waiting.length);
+    if (!queue) return this.#again.length + this.#queues.size - this.#those(behind).length;
+    return this.#before(turns, queue, queue.waiting.length, behind);
   }
 
   /** All entries in the order in which they are sent if no others arrive. */
@@ -281,13 +335,18 @@ class CallerQueues<W> {
   }
 
   /** Number of entries before the request of a caller in this round. */
-  #before(turns: TurnState, own: CallerQueue<W>, round: number): number {
+  #before(turns: TurnState, own: CallerQueue<W>, round: number, behind: readonly string[]): number {
+    const those = this.#those(behind);
     // A new caller is after all others. Thousands can arrive at the same time.
     const isLast = round === 0 && own === this.#latest && own.since === turns.seq;
-    const others = isLast
-      ? this.#queues.size - 1
-      : beforeInLane(turns, this.#lane, this.#queues.values(), { own, round });
-    return this.#again.length + others;
+    if (isLast) return this.#again.length + this.#queues.size - 1 - those.length;
+    const queues = [...this.#queues.values()].filter((each) => !those.includes(each));
+    return this.#again.length + beforeInLane(turns, this.#lane, queues, { own, round });
+  }
+
+  /** The queues of these callers, of those that wait. */
+  #those(callers: readonly string[]): CallerQueue<W>[] {
+    return callers.flatMap((each) => this.#queues.get(each) ?? []);
   }
 }
 

@@ -5,7 +5,13 @@ import type { Slot } from './budget.ts';
 import { type JournalEntry, type KeyJournal, newKey } from './journal/journal.ts';
 import { type BudgetView, pausedMs } from './law/availability.ts';
 import { claimSlots, type Stop, stopOf } from './law/claim.ts';
-import { type KeyBudget, type Lane, newBudget, type Rules } from './law/document.ts';
+import {
+  type KeyBudget,
+  type Lane,
+  newBudget,
+  type ReservedShares,
+  type Rules,
+} from './law/document.ts';
 import { cancelSlot, endSlot } from './law/ended.ts';
 import { addAnswered, heldBack, onWire, PROCESS_BEFORE, purge } from './law/slots.ts';
 import { SlotLimiter, type TakenSlots } from './slot-limiter.ts';
@@ -16,6 +22,8 @@ interface MemoryStoreOptions {
   /** Requests per window. */
   readonly limit: number;
   readonly windowMs: number;
+  /** The reserved shares of the limit; none by default. */
+  readonly reserves?: ReservedShares | undefined;
   /** The leases of the previous process, and those for the next one. */
   readonly journal?: KeyJournal;
   readonly upstream: UpstreamName;
@@ -55,13 +63,14 @@ export class MemoryStore implements BudgetStore {
   #slots = 0;
 
   constructor(options: MemoryStoreOptions) {
-    const { clock, journal = newKey, limit, windowMs } = options;
+    const { clock, journal = newKey, limit, reserves, windowMs } = options;
     this.#options = options;
     this.#clock = clock;
     this.#journal = journal;
     this.#limiter = new SlotLimiter(limit);
     this.#limit = limit;
-    this.rules = { limit, windowMs, marginMs: 0, holdMs: null, ghostMs: null };
+    const own = { limit, windowMs, ...(reserves && { reserves }) };
+    this.rules = { ...own, marginMs: 0, holdMs: null, ghostMs: null };
     const now = clock.now();
     const b = newBudget(this.rules, now);
     this.budget = b;

@@ -1,8 +1,9 @@
-import type { Lanes, Waiting } from './lanes.ts';
+import type { IsHeld, Lanes, Waiting } from './lanes.ts';
 import { type BudgetView, heldMsOf } from './law/availability.ts';
 import { claimSlots, stopOf } from './law/claim.ts';
 import { copyOf, type KeyBudget, type TurnLane } from './law/document.ts';
 import { endSlot } from './law/ended.ts';
+import { Reserves } from './law/reserves.ts';
 import { onWire, purge, used } from './law/slots.ts';
 import type { CallerWaits } from './law/turns.ts';
 
@@ -96,9 +97,11 @@ export class QueueForecast {
     this.#playTo(now + nowMs);
     for (let lane = this.#lanes.next; lane && lane !== 'refresh'; lane = this.#lanes.next) {
       const stop = stopOf(this.#budget, rules, this.#now, { lane, ...this.#room });
-      if (!stop) return this.#now - now;
+      const held = this.#held;
+      if (!stop && this.#lanes.leaver(held.isHeld)) return this.#now - now;
+      const waitMs = stop ? stop.waitMs : held.waitMs;
       // Less than that could be lost in rounding.
-      const stopAt = this.#now + Math.max(0.001, stop.waitMs ?? Infinity);
+      const stopAt = this.#now + Math.max(0.001, waitMs ?? Infinity);
       this.#playTo(Math.min(stopAt, this.#answers[0]?.at ?? Infinity));
     }
     return Number.POSITIVE_INFINITY;
@@ -107,16 +110,16 @@ export class QueueForecast {
   /** Sends the next request, see `nextInMs`; undefined if no caller waits. */
   next(nowMs: number): Departure | undefined {
     const leavesInMs = this.nextInMs(nowMs);
-    const waiting = this.#lanes.inOrder().next();
-    if (waiting.done || leavesInMs === Number.POSITIVE_INFINITY) return undefined;
+    const waiting = this.#lanes.leaver(this.#held.isHeld);
+    if (!waiting || leavesInMs === Number.POSITIVE_INFINITY) return undefined;
     this.#played += 1;
     const id = `${PLAYED} ${this.#played}`;
-    const { lane } = waiting.value;
+    const { lane } = waiting;
     claimSlots(
       this.#budget,
       this.#view.rules,
       this.#now,
-      [{ id, lane, caller: this.#lanes.callerOf(waiting.value) }],
+      [{ id, lane, caller: this.#lanes.callerOf(waiting) }],
       {
         owner: PLAYED,
         ...this.#room,
@@ -124,9 +127,24 @@ export class QueueForecast {
         bids: [],
       },
     );
-    this.#lanes.remove(waiting.value);
+    this.#lanes.remove(waiting);
     this.#answers.push({ id, owner: PLAYED, at: this.#now + this.latencyMs });
-    return { waiting: waiting.value, leavesInMs, answersInMs: leavesInMs + this.latencyMs };
+    return { waiting, leavesInMs, answersInMs: leavesInMs + this.latencyMs };
+  }
+
+  /** Which callers leave the free slots to others now, and the shortest time until one of them does not. */
+  get #held(): { readonly isHeld: IsHeld; readonly waitMs: number } {
+    const reserves = new Reserves(this.#budget, this.#view.rules, this.#now);
+    const { free } = this.#room;
+    const held = {
+      waitMs: Number.POSITIVE_INFINITY,
+      isHeld: (caller: string, lane: TurnLane): boolean => {
+        const ms = reserves.waitMs({ caller, lane }, free);
+        if (ms > 0) held.waitMs = Math.min(held.waitMs, ms);
+        return ms > 0;
+      },
+    };
+    return held;
   }
 
   get #room() {

@@ -2,7 +2,10 @@ import { type AtOnce, inBackground } from '../../scheduling/at-once.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import type { Budget, SharedResult, SlotRequest, Turn } from './budget.ts';
 import { BudgetQueue } from './budget-queue.ts';
+import type { IsHeld } from './lanes.ts';
 import type { Lane } from './law/document.ts';
+import { Reserves } from './law/reserves.ts';
+import { used } from './law/slots.ts';
 import type { CallerWaits, WaitingCounts } from './law/turns.ts';
 import type { BudgetStore, Claimed, Queue, QueuedWant, Taken } from './store.ts';
 
@@ -113,7 +116,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     this.#claimAgain = false;
     const wants = this.#parked.size > 0 ? this.#overdue() : [];
     const refreshes = this.drainedAt === null ? MOST_REFRESHES : 0;
-    wants.push(...this.lanes.first(MOST_WANTS - wants.length, refreshes));
+    wants.push(...this.lanes.first(MOST_WANTS - wants.length, refreshes, this.#isHeld()));
     for (const request of this.#rushing) {
       const position = this.#parked.has(request) ? 0 : this.lanes.position(request);
       if (position === undefined) {
@@ -134,6 +137,15 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     this.#claimAt = Number.NEGATIVE_INFINITY;
     this.#pumpSoon(refused && noted === undefined);
     if (noted) inBackground(noted.then(() => (refused ? this.storeChanged() : this.#claimNow())));
+  }
+
+  /** Which callers leave the free slots to others; undefined if all requests are claimed for together. */
+  #isHeld(): IsHeld | undefined {
+    if (this.lanes.waiting <= MOST_WANTS) return undefined;
+    const { budget, now, rules } = this.store.view;
+    const reserves = new Reserves(budget, rules, now);
+    const free = budget.limit - used(budget);
+    return (caller, lane) => reserves.waitMs({ caller, lane }, free) > 0;
   }
 
   /** The requests that wait here, including parked ones; without refreshes during a drain. */

@@ -270,7 +270,7 @@ describe('OPERATION_MAX_CALLS', () => {
     expect(first?.extensions).toMatchObject({ limit: LIMIT });
   });
 
-  it('follows a limit that the headers report', async () => {
+  it('is two thirds of a limit that the headers report', async () => {
     const world = await startWorld({
       env: { LINKS_RATE_LIMIT: '30' },
       sandbox: { limit: { requests: 12 } },
@@ -281,7 +281,7 @@ describe('OPERATION_MAX_CALLS', () => {
       world,
       '{ qrCodes(first: 20) { nodes { statistics { clicks } } } }',
     );
-    expect(first?.extensions).toMatchObject({ code: 'OPERATION_TOO_EXPENSIVE', limit: 12 });
+    expect(first?.extensions).toMatchObject({ code: 'OPERATION_TOO_EXPENSIVE', limit: 8 });
   });
 
   it('holds for a dry run too, whose plan shows that it does not fit', async () => {

@@ -151,11 +151,15 @@ const requests = fc.array(
   { minLength: 1, maxLength: 30 },
 );
 
+/** Reserved shares, of which a low limit has none, one or two. */
+const share = fc.constantFrom(0, 0.2, 0.4);
+const shares = fc.record({ writes: share, newcomers: share });
+
 describe('The law', () => {
   it('never gives more than the limit in any window, and serves all who wait, on any schedule', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 6 }), requests, (limit, asked) => {
-        const world = new World(rulesOf(limit));
+      fc.property(fc.integer({ min: 1, max: 6 }), shares, requests, (limit, reserves, asked) => {
+        const world = new World(rulesOf(limit, { reserves }));
         const counts: { readonly from: number; to: number }[] = [];
         const coming = asked.map((each) => ({ ...each })).sort((a, b) => a.atMs - b.atMs);
         const how = new Map<string, (typeof coming)[number]>();

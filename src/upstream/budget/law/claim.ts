@@ -1,6 +1,13 @@
 import { cautionMs, isStrict, sends } from './caution.ts';
-import { type KeyBudget, type Lane, type Rules, reserveOf, type TurnLane } from './document.ts';
+import {
+  type KeyBudget,
+  type Lane,
+  leftByRefreshes,
+  type Rules,
+  type TurnLane,
+} from './document.ts';
 import { refreshGoes, refreshMs } from './pace.ts';
+import { Reserves } from './reserves.ts';
 import { addHeld, comesBack } from './slots.ts';
 import { Order, type WaitingCounts } from './turns.ts';
 
@@ -38,7 +45,7 @@ export interface Claimant extends Room {
 }
 
 /** Why no further slot is granted. */
-type Why = 'idle' | 'paused' | 'window' | 'caution' | 'refresh' | 'turn';
+type Why = 'idle' | 'paused' | 'window' | 'caution' | 'refresh' | 'reserve' | 'turn';
 
 /** Until when no further slot is granted, unless the state changes before. */
 export interface Stop {
@@ -76,7 +83,7 @@ export function stopOf(
   if (lane !== 'refresh') return undefined;
   const paceMs = refreshMs(b, rules, now);
   if (paceMs > 0) return { waitMs: paceMs, why: 'refresh' };
-  const over = reserveOf(b.limit) - free;
+  const over = leftByRefreshes(b.limit) - free;
   return over < 0 ? undefined : { waitMs: slotMs(over), why: 'refresh' };
 }
 
@@ -109,6 +116,9 @@ class Claim {
   /** Delay before the next claim after those. */
   #leadMs = Infinity;
   #refreshes: number;
+  readonly #reserves: Reserves;
+  /** Delay before the next claim for callers that leave their slots to others. */
+  #reserveMs = Infinity;
 
   constructor(
     b: KeyBudget,
@@ -126,6 +136,7 @@ class Claim {
     this.#wire = claimant.wire;
     this.#free = claimant.free;
     this.#refreshes = claimant.waits.refreshes;
+    this.#reserves = new Reserves(b, rules, now);
     this.#order = new Order(b.turns, [claimant.waits, ...claimant.bids]);
   }
 
@@ -133,9 +144,11 @@ class Claim {
   run(): ClaimResult {
     let stop: Stop | undefined;
     while (!stop) {
+      this.#reserve();
       const { next } = this.#order;
       const lane: Lane | undefined = next?.lane ?? (this.#refreshes > 0 ? 'refresh' : undefined);
-      if (!lane) stop = { waitMs: null, why: 'idle' };
+      if (!next && this.#reserveMs < Infinity) stop = { waitMs: this.#reserveMs, why: 'reserve' };
+      else if (!lane) stop = { waitMs: null, why: 'idle' };
       else {
         const at = { lane, free: this.#free, wire: this.#wire, reserved: this.#reserved };
         stop = stopOf(this.#b, this.#rules, this.#now, at);
@@ -146,6 +159,17 @@ class Claim {
     }
     if (this.#leadMs < (stop.waitMs ?? Infinity)) stop = { waitMs: this.#leadMs, why: 'turn' };
     return { ...stop, granted: this.#granted };
+  }
+
+  /** Lets callers wait that leave the free slots to others; these have no turn in this claim. */
+  #reserve(): void {
+    const free = this.#free - this.#reserved;
+    if (!this.#reserves.isUsed || free <= 0) return;
+    this.#order.hold((caller, lane) => {
+      const waitMs = this.#reserves.waitMs({ caller, lane }, free);
+      if (waitMs > 0) this.#reserveMs = Math.min(this.#reserveMs, waitMs);
+      return waitMs > 0;
+    });
   }
 
   /** Assigns a slot to the caller whose turn it is, or reserves one for it. */
@@ -198,7 +222,9 @@ class Claim {
     if (!want) return;
     sends(this.#b, this.#rules, this.#now, this.#wire);
     this.#order.serve(want.lane, place);
-    addHeld(this.#b, this.#rules, this.#now, { ...want, owner: this.#claimant.owner });
+    const caller = want.lane === 'refresh' ? undefined : want.caller;
+    addHeld(this.#b, this.#rules, this.#now, { ...want, caller, owner: this.#claimant.owner });
+    this.#reserves.changed();
     this.#free -= 1;
     if (!want.lengthy) this.#wire += 1;
     this.#granted[at] = true;

@@ -9,6 +9,16 @@ export interface Rules {
   readonly holdMs: number | null;
   /** Time for which the latest slot of a silent owner counts, see `purge`; `null` for none. */
   readonly ghostMs: number | null;
+  /** Shares of the limit that are reserved, see `Reserves`; absent for none. */
+  readonly reserves?: ReservedShares;
+}
+
+/** Shares of a limit, from 0 to 1. */
+export interface ReservedShares {
+  /** For writes. */
+  readonly writes: number;
+  /** For callers that have sent nothing in the window. */
+  readonly newcomers: number;
 }
 
 /** The order of lanes: writes, then reads that a caller waits for, then refreshes, for which no caller waits. */
@@ -33,6 +43,8 @@ export interface HeldSlot {
   readonly era: number;
   /** Always long, such as an upload: it does not count as in flight. */
   readonly lengthy?: true;
+  /** The name of its caller in the turns; absent for refreshes, and in documents of older versions. */
+  readonly caller?: string;
   /** Its time has expired, but its owner may only be suspended and send it later. */
   ghost?: true;
   /** Data that a store keeps with it. */
@@ -46,6 +58,8 @@ export interface AnsweredSlot {
   readonly until: number;
   readonly grantedAt: number;
   readonly endedAt: number;
+  /** See `HeldSlot`. */
+  readonly caller?: string;
   flight?: unknown;
 }
 
@@ -157,7 +171,7 @@ export function copyOf(b: KeyBudget): KeyBudget {
 }
 
 /** Number of slots that refreshes leave free for reads and writes. */
-export function reserveOf(limit: number): number {
+export function leftByRefreshes(limit: number): number {
   return Math.min(limit - 1, Math.max(1, Math.round(limit / 15)));
 }
 

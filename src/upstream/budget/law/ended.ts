@@ -48,6 +48,7 @@ export function endSlot(b: KeyBudget, rules: Rules, now: number, ending: Ending)
     until,
     grantedAt,
     endedAt,
+    ...(slot?.caller !== undefined && { caller: slot.caller }),
     ...(kept !== undefined && { flight: kept }),
   });
   return learnt;

@@ -1,8 +1,8 @@
-import { type KeyBudget, type Rules, refreshBurst, reserveOf } from './document.ts';
+import { type KeyBudget, leftByRefreshes, type Rules, refreshBurst } from './document.ts';
 
 /** How many refreshes fit into a window without reads and writes. */
 export function refreshesPerWindow(limit: number): number {
-  return Math.max(1, limit - reserveOf(limit));
+  return Math.max(1, limit - leftByRefreshes(limit));
 }
 
 /** Milliseconds until the pace allows a refresh. Refreshes are spread over the window, to leave slots for reads. */

@@ -60,7 +60,13 @@ export function addHeld(
   b: KeyBudget,
   { holdMs }: Rules,
   now: number,
-  of: { readonly id: string; readonly owner: string; lengthy?: boolean; flight?: unknown },
+  of: {
+    readonly id: string;
+    readonly owner: string;
+    readonly caller?: string | undefined;
+    readonly lengthy?: boolean;
+    readonly flight?: unknown;
+  },
 ): void {
   for (const slot of b.held) slot.countable += 1;
   const slot: HeldSlot = {
@@ -72,6 +78,7 @@ export function addHeld(
     countable: b.held.length + b.answered.length + 1,
     era: b.pause.era,
     ...(of.lengthy && { lengthy: true as const }),
+    ...(of.caller !== undefined && { caller: of.caller }),
     ...(of.flight !== undefined && { flight: of.flight }),
   };
   b.held.push(slot);
@@ -122,6 +129,8 @@ export interface CountingSlots {
   readonly owner: string | null;
   /** `null` if they are not of one request. */
   readonly id: string | null;
+  /** The name of the caller in the turns; `null` if there is none, or it is unknown. */
+  readonly caller: string | null;
   readonly count: number;
   /** Until when they count; estimated while the request is in flight. */
   readonly until: number;
@@ -131,18 +140,19 @@ export interface CountingSlots {
 /** All slots that count, in the order in which they become free. */
 export function slotsOf(b: KeyBudget, rules: Rules, now: number): CountingSlots[] {
   const slots: CountingSlots[] = b.coTenants.map((block) => {
-    return { ...block, owner: null, id: null, isOut: false };
+    return { ...block, owner: null, id: null, caller: null, isOut: false };
   });
   for (const slot of b.held) {
-    const { ghost = false, id, owner } = slot;
-    slots.push({ owner, id, count: 1, until: heldUntil(b, slot, rules, now), isOut: !ghost });
+    const { caller = null, ghost = false, id, owner } = slot;
+    const until = heldUntil(b, slot, rules, now);
+    slots.push({ owner, id, caller, count: 1, until, isOut: !ghost });
   }
   if (b.unknownUntil !== null && heldBack(b) > 0) {
-    const block = { owner: PROCESS_BEFORE, id: null, isOut: false };
+    const block = { owner: PROCESS_BEFORE, id: null, caller: null, isOut: false };
     slots.push({ ...block, count: heldBack(b), until: b.unknownUntil });
   }
-  for (const { id, owner, until } of b.answered) {
-    slots.push({ owner, id, count: 1, until, isOut: false });
+  for (const { caller = null, id, owner, until } of b.answered) {
+    slots.push({ owner, id, caller, count: 1, until, isOut: false });
   }
   return slots.sort((one, other) => one.until - other.until);
 }

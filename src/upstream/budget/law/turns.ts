@@ -131,6 +131,8 @@ export class Order {
   readonly #turns: TurnState;
   readonly #rounds: Record<TurnLane, TurnPlace[]>;
   #writesInARow: number;
+  /** Callers without a turn in this simulation. */
+  readonly #held: Record<TurnLane, Set<string>> = { write: new Set(), interactive: new Set() };
 
   constructor(turns: TurnState, all: readonly WaitingCounts[]) {
     const round = (lane: TurnLane): TurnPlace[] =>
@@ -154,6 +156,17 @@ export class Order {
     return this.#rounds[lane].findIndex((place) => place.caller === caller);
   }
 
+  /** Removes the callers for which `isHeld` from a simulation; they keep their positions for the next one. */
+  hold(isHeld: (caller: string, lane: TurnLane) => boolean): void {
+    for (const lane of ['write', 'interactive'] as const) {
+      this.#rounds[lane] = this.#rounds[lane].filter(({ caller }) => {
+        const isOut = isHeld(caller, lane);
+        if (isOut) this.#held[lane].add(caller);
+        return !isOut;
+      });
+    }
+  }
+
   /** A place in the round of a lane gets its turn in another process, or later. */
   pass(lane: TurnLane, at = 0): TurnPlace | undefined {
     const readsWait = this.#rounds.interactive.length > 0;
@@ -175,7 +188,8 @@ export class Order {
     if (lane === 'refresh') return;
     const place = this.pass(lane, at);
     // Removes callers that no longer wait.
-    const waiting = new Set(this.#rounds[lane].map(({ caller }) => caller));
+    const waiting = new Set(this.#held[lane]);
+    for (const { caller } of this.#rounds[lane]) waiting.add(caller);
     const kept = Object.entries(turns.served[lane]).filter(([each]) => waiting.has(each));
     if (place && place.since !== null && waiting.has(place.caller)) {
       kept.push([place.caller, turns.seq]);

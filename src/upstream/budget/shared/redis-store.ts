@@ -10,7 +10,7 @@ import { type Clock, momentOf } from '../../../scheduling/clock.ts';
 import type { Feedback } from '../../wire/rate-limit-headers.ts';
 import type { SharedResult, Slot, SlotRequest } from '../budget.ts';
 import type { BudgetView } from '../law/availability.ts';
-import { type KeyBudget, newBudget, type Rules } from '../law/document.ts';
+import { type KeyBudget, newBudget, type ReservedShares, type Rules } from '../law/document.ts';
 import { cancelSlot, endSlot, renewSlot } from '../law/ended.ts';
 import { purge } from '../law/slots.ts';
 import type { WaitingCounts } from '../law/turns.ts';
@@ -43,6 +43,7 @@ interface RedisStoreOptions extends SharedWorld {
   readonly name: string;
   readonly limit: number;
   readonly windowMs: number;
+  readonly reserves?: ReservedShares | undefined;
   readonly timeoutMs: number;
   /** The name of a caller in data that others can read. */
   readonly nameOf: (caller: string) => string;
@@ -85,13 +86,14 @@ export class RedisStore implements BudgetStore {
   #pausedUntil: number | null = null;
 
   constructor(options: RedisStoreOptions) {
-    const { limit, nameOf, times, windowMs } = options;
+    const { limit, nameOf, reserves, times, windowMs } = options;
     this.#options = options;
     this.answersInMs = times.callMs;
     this.nameOf = nameOf;
     this.holdMs = holdMs(times, options);
     const { marginMs } = times;
-    this.rules = { limit, windowMs, marginMs, holdMs: this.holdMs, ghostMs: GHOST_MS };
+    const own = { limit, windowMs, ...(reserves && { reserves }) };
+    this.rules = { ...own, marginMs, holdMs: this.holdMs, ghostMs: GHOST_MS };
     this.budget = newBudget(this.rules, 0);
     let bidTexts: ReadonlyMap<string, string> | undefined;
     this.document = new SharedDocument({

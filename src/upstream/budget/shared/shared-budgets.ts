@@ -2,6 +2,7 @@ import { BoundedMap } from '../../../bounded-map.ts';
 import type { UpstreamName } from '../../../errors.ts';
 import type { EndedMessage } from '../../../redis/messages.ts';
 import type { SharedResult } from '../budget.ts';
+import type { ReservedShares } from '../law/document.ts';
 import { countWaiting } from '../law/turns.ts';
 import { QueuedBudget } from '../queued-budget.ts';
 import { RedisStore, type SharedWorld } from './redis-store.ts';
@@ -36,6 +37,7 @@ interface SharedKey {
   readonly secret: string;
   readonly rateLimit: number;
   readonly rateWindowMs: number;
+  readonly reserves?: ReservedShares | undefined;
   readonly timeoutMs: number;
 }
 
@@ -183,13 +185,14 @@ export class SharedBudgets {
 
   #newStore(key: SharedKey): RedisStore {
     const { nameOf, ...world } = this.#options;
-    const { rateLimit: limit, rateWindowMs: windowMs, timeoutMs, upstream } = key;
+    const { rateLimit: limit, rateWindowMs: windowMs, reserves, timeoutMs, upstream } = key;
     return new RedisStore({
       ...world,
       upstream,
       name: this.#nameOf(key),
       limit,
       windowMs,
+      reserves,
       timeoutMs,
       nameOf: (caller) => nameOf('caller', caller),
       nextId: () => {
