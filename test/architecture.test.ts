@@ -67,7 +67,7 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['observe', /^observe\//],
   ['config', /^config\//],
   ['auth', /^auth\//],
-  ['base', /^((errors|resources|bounded-map|digest|text-file|watched-file)\.ts$|scheduling\/)/],
+  ['base', /^((errors|resources|bounded-map|digest)\.ts$|(scheduling|storage)\/)/],
   ['sandbox', /^sandbox\//],
 ];
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { WatchedFile } from '../watched-file.ts';
+import { WatchedFile } from '../storage/watched-file.ts';
 import type { Authenticate, AuthWorld } from './authenticate.ts';
 import { bearerOf, unauthenticated } from './refusal.ts';
 import { type KnownToken, MAX_TOKEN_FILE_BYTES, parseTokenFile } from './token-file.ts';

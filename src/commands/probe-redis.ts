@@ -1,9 +1,9 @@
 import type { RedisConfig } from '../config/redis.ts';
 import { placeOf, readAddress } from '../redis/connection/address.ts';
 import { RedisClient } from '../redis/connection/client.ts';
+import { redisNames } from '../redis/connection/names.ts';
 import { deniedTo } from '../redis/connection/permissions.ts';
 import { checkMaster, findMaster } from '../redis/connection/sentinel.ts';
-import { redisNames } from '../redis/seal.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { Finding } from '../upstream/diagnosis.ts';
 

@@ -1,6 +1,6 @@
 import { EnvironmentReader } from '../config/environment.ts';
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts';
-import { readTextFile } from '../text-file.ts';
+import { readTextFile } from '../storage/text-file.ts';
 import { readOptions } from './arguments.ts';
 import { exitCode } from './faults.ts';
 

@@ -19,7 +19,7 @@ import {
 import { type Role, roles } from '../auth/viewer.ts';
 import { reasonOf } from '../errors.ts';
 import { systemClock } from '../scheduling/clock.ts';
-import { readTextFileIfThere } from '../text-file.ts';
+import { readTextFileIfThere } from '../storage/text-file.ts';
 import { readOptions } from './arguments.ts';
 import { CommandError, UsageError } from './faults.ts';
 

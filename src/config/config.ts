@@ -1,8 +1,7 @@
 import type { AuthConfig } from '../auth/authenticate.ts';
 import { reasonOf } from '../errors.ts';
 import { perResource, type Resource } from '../resources.ts';
-import { readTextFile } from '../text-file.ts';
-import type { ReservedShares } from '../upstream/budget/law/document.ts';
+import { readTextFile } from '../storage/text-file.ts';
 import { readAuth } from './auth.ts';
 import { EnvironmentReader, type ReadFile } from './environment.ts';
 import { MAX_OPERATIONS_FILE_BYTES, parseOperationsFile } from './operations-file.ts';
@@ -25,7 +24,8 @@ export interface UpstreamConfig {
   /** Requests per `rateWindowMs` and API key. */
   readonly rateLimit: number;
   readonly rateWindowMs: number;
-  readonly reserves: ReservedShares;
+  /** Shares of `rateLimit` that are reserved, from 0 to 1: for writes, and for callers without a request in the window. */
+  readonly reserves: { readonly writes: number; readonly newcomers: number };
   readonly timeoutMs: number;
 }
 

@@ -2,7 +2,7 @@ import type { Credential } from '../auth/credential.ts';
 import type { Digest } from '../digest.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { Clock } from '../scheduling/clock.ts';
-import { LOOK_EVERY_MS, WatchedFile } from '../watched-file.ts';
+import { LOOK_EVERY_MS, WatchedFile } from '../storage/watched-file.ts';
 import type { Endpoint } from './config.ts';
 import { MAX_SECRET_BYTES, secretIn } from './secret-text.ts';
 

@@ -1,3 +1,5 @@
+import { jsonMembers } from '../storage/json-members.ts';
+
 /** A request has ended: `kept` if its response is in Redis, `code` if it failed. */
 export interface EndedMessage {
   readonly kind: 'ended';
@@ -60,16 +62,6 @@ function isTexts(value: unknown): value is string[] {
 /** The scripts write an empty list as an empty object. */
 function isTextsOrNone(value: unknown): boolean {
   return isTexts(value) || JSON.stringify(value) === '{}';
-}
-
-/** The members of an object that was written as JSON; none for any other text. Never throws. */
-export function jsonMembers(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? { ...value } : {};
-  } catch {
-    return {};
-  }
 }
 
 /** A list in the reply of a script; empty for anything else. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Clock } from '../scheduling/clock.ts';
-import { readTextFileIfThere, replaceTextFile } from '../text-file.ts';
+import { readTextFileIfThere, replaceTextFile } from '../storage/text-file.ts';
 import { isAlive, ownerName } from '../upstream/budget/journal/owner.ts';
 
 const FILE = 'counts.lock';

@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { isMissing } from '../text-file.ts';
+import { isMissing } from '../storage/text-file.ts';
 
 /** Reads what another process adds to a file. */
 export class FollowedFile {

@@ -4,7 +4,7 @@ import { reasonOf } from '../errors.ts';
 import { inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import { loopTurns } from '../scheduling/loop-turns.ts';
-import { readTextFileIfThere, writeLines, writeWhole } from '../text-file.ts';
+import { readTextFileIfThere, writeLines, writeWhole } from '../storage/text-file.ts';
 import { HEAD, otherVersion, parseLine, type SeriesLine } from './series-lines.ts';
 
 /** The name of the file. */

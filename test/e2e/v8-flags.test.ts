@@ -40,7 +40,8 @@ it('respects the setting of an operator', async () => {
 /** A gateway that says what is compiled of the parser of HTTP, after a dashboard of 26 requests. */
 async function parsing(options: readonly string[]): Promise<Running> {
   const args = ['--trace-wasm-compilation-times', ...options, ...GATEWAY];
-  const gateway = start(process.execPath, args, { cwd: '.', env: { PORT: '0', STATE_DIR: 'off' } });
+  const env = { PORT: '0', STATE_DIR: 'off', OPERATION_MAX_CALLS: '30' };
+  const gateway = start(process.execPath, args, { cwd: '.', env });
   const [, url = ''] = await gateway.says(/(http:\S+)\/graphql/);
   const query = '{ account { username } channels { nodes { items { totalCount } } } }';
   const reply = await fetch(`${url}/graphql?query=${encodeURIComponent(query)}`);

@@ -53,7 +53,10 @@ describe('Query.purchases', () => {
   });
 
   it('sends none of the codes that do not fit into an operation', async () => {
-    const small = await startWorld({ on: world.sandbox, env: { MARKET_RATE_LIMIT: '3' } });
+    const small = await startWorld({
+      on: world.sandbox,
+      env: { MARKET_RATE_LIMIT: '3', OPERATION_MAX_CALLS: '3' },
+    });
     const codes = ['a-1', 'a-2', 'a-3', 'a-4'];
     const { data, errors } = await small.ask(byCodes, { codes });
     expect(data).toEqual({ purchases: [null, null, null, null] });

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeEntry, encodeEntry, type StoredEntry } from '../../src/redis/seal.ts';
+import { decodeEntry, encodeEntry, type StoredEntry } from '../../src/storage/stored-entry.ts';
 
 const entry: StoredEntry = {
   storedAt: 1_700_000_000_123,

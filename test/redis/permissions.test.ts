@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, expect, it } from 'vitest';
+import { redisNames } from '../../src/redis/connection/names.ts';
 import { scripts as all, script } from '../../src/redis/lua/scripts.ts';
-import { redisNames } from '../../src/redis/seal.ts';
 import { describeWith, redisServer } from '../support/needs.ts';
 import { clearUp, connected, redis } from '../support/redis-connection.ts';
 import type { RedisServer } from '../support/redis-server.ts';

@@ -6,8 +6,8 @@ import {
   RedisConnection,
   type RedisConnectionOptions,
 } from '../../src/redis/connection/connection.ts';
+import { redisNames } from '../../src/redis/connection/names.ts';
 import { script } from '../../src/redis/lua/scripts.ts';
-import { redisNames } from '../../src/redis/seal.ts';
 import { systemClock } from '../../src/scheduling/clock.ts';
 import { RedisServer } from './redis-server.ts';
 

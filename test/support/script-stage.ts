@@ -1,7 +1,7 @@
+import { redisNames } from '../../src/redis/connection/names.ts';
 import type { Reply } from '../../src/redis/heard.ts';
 import { type Script, scripts } from '../../src/redis/lua/scripts.ts';
 import type { Replica } from '../../src/redis/replica.ts';
-import { redisNames } from '../../src/redis/seal.ts';
 import type { LostTime } from '../../src/redis/shared-clock.ts';
 import { type Clock, momentOf, systemClock } from '../../src/scheduling/clock.ts';
 import { connected, redis } from './redis-connection.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { reasonOf } from '../../errors.ts';
 import type { Clock } from '../../scheduling/clock.ts';
-import { readTextFileIfThere, replaceTextFile } from '../../text-file.ts';
+import { readTextFileIfThere, replaceTextFile } from '../../storage/text-file.ts';
 import { type Past, type SavedPast, type Start, savedCounters } from './past.ts';
 import { STEPS } from './steps.ts';
 

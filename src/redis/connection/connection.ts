@@ -4,9 +4,9 @@ import type { Clock } from '../../scheduling/clock.ts';
 import { afterReading } from '../../scheduling/loop-turns.ts';
 import { RedisRefused, RedisUnavailable } from '../failures.ts';
 import type { Script } from '../lua/scripts.ts';
-import type { RedisNames } from '../seal.ts';
 import { type Address, readAddress } from './address.ts';
 import { type Command, RedisClient } from './client.ts';
+import type { RedisNames } from './names.ts';
 import { deniedTo, PermissionWatch } from './permissions.ts';
 import { checkMaster, findMaster } from './sentinel.ts';
 

@@ -1,8 +1,8 @@
 import type { Clock } from '../../scheduling/clock.ts';
 import { RedisRefused } from '../failures.ts';
 import { scriptCommands } from '../lua/effects.ts';
-import type { RedisNames } from '../seal.ts';
 import type { Command } from './client.ts';
+import type { RedisNames } from './names.ts';
 
 /** Checks without any effect: the user, each command, and its keys and channels. */
 const lua = `#!lua flags=no-writes,allow-oom

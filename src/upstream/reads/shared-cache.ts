@@ -1,6 +1,6 @@
 import type { UpstreamName } from '../../errors.ts';
+import type { KeptEntries } from '../../redis/kept-entries.ts';
 import type { Replica } from '../../redis/replica.ts';
-import type { KeptEntries } from '../../redis/seal.ts';
 import type { Resource } from '../../resources.ts';
 import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Clock } from '../../scheduling/clock.ts';

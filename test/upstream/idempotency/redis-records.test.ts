@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from 'vitest';
-import { createSealing } from '../../../src/redis/seal.ts';
 import { systemClock } from '../../../src/scheduling/clock.ts';
+import { createSealing } from '../../../src/storage/sealing.ts';
 import type { IdempotencyKey } from '../../../src/upstream/idempotency/idempotency-key.ts';
 import type { Ambiguity, Claim, OwnedRecord } from '../../../src/upstream/idempotency/records.ts';
 import type { RowLock } from '../../../src/upstream/idempotency/row-locks.ts';

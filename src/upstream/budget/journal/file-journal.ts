@@ -2,7 +2,7 @@ import { closeSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { reasonOf } from '../../../errors.ts';
 import { type Clock, type Moment, momentOf } from '../../../scheduling/clock.ts';
-import { openReplacement, readTextFileIfThere } from '../../../text-file.ts';
+import { openReplacement, readTextFileIfThere } from '../../../storage/text-file.ts';
 import { CO_TENANT_REMEMBERED_WINDOWS } from '../law/caution.ts';
 import {
   type Journal,

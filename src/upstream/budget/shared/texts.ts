@@ -1,5 +1,5 @@
-import { jsonMembers } from '../../../redis/messages.ts';
 import type { DocumentForm } from '../../../redis/shared-document.ts';
+import { jsonMembers } from '../../../storage/json-members.ts';
 import { type KeyBudget, newBudget, type Rules } from '../law/document.ts';
 import { purge } from '../law/slots.ts';
 import type { CallerWaits, WaitingCounts } from '../law/turns.ts';

@@ -1,4 +1,5 @@
-import { createSealing, decodeEntry, encodeEntry, type StoredEntry } from '../../../redis/seal.ts';
+import { createSealing } from '../../../storage/sealing.ts';
+import { decodeEntry, encodeEntry, type StoredEntry } from '../../../storage/stored-entry.ts';
 import type { Read } from '../../request.ts';
 import { identityOfRead } from '../key.ts';
 

@@ -1,11 +1,11 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { AppendedFile } from '../../../appended-file.ts';
 import { reasonOf } from '../../../errors.ts';
 import { inBackground } from '../../../scheduling/at-once.ts';
 import { type Clock, momentOf } from '../../../scheduling/clock.ts';
 import { loopTurns } from '../../../scheduling/loop-turns.ts';
-import { readTextFileIfThere } from '../../../text-file.ts';
+import { AppendedFile } from '../../../storage/appended-file.ts';
+import { readTextFileIfThere } from '../../../storage/text-file.ts';
 import type { Cache, CacheEntry } from '../cache.ts';
 import type { ProcessGenerations } from '../generations.ts';
 import type { KeySealing } from './key-sealing.ts';
@@ -13,12 +13,12 @@ import {
   closedLine,
   entryLine,
   floorLine,
-  headLine,
   processLine,
   readSavedLines,
   type SavedEntry,
   type SavedKey,
   type SavedLines,
+  savedHeadLine,
   sendLine,
   unsentLine,
   type WriteKind,
@@ -47,7 +47,7 @@ interface SavedCacheOptions {
 }
 
 /** Where an entry of the cache is in the file. */
-export interface Place {
+export interface SavedPlace {
   readonly sealing: KeySealing;
   readonly name: string;
   readonly bytes: number;
@@ -71,7 +71,7 @@ export class SavedCache {
   readonly #sealings = new Map<string, KeySealing>();
   /** What is in the file and not in the cache, or in both, by the print of the key. */
   readonly #keys: Map<string, SavedKey>;
-  readonly #places = new WeakMap<CacheEntry, Place>();
+  readonly #places = new WeakMap<CacheEntry, SavedPlace>();
   readonly #unsaved: Unsaved[] = [];
   /** The lines of requests of writes under way. */
   readonly #sends = new Map<string, string>();
@@ -170,7 +170,7 @@ export class SavedCache {
   }
 
   /** Saves an entry of the cache, in a later turn of the event loop. */
-  save(key: string, entry: CacheEntry, place: Place): void {
+  save(key: string, entry: CacheEntry, place: SavedPlace): void {
     this.#places.set(entry, place);
     this.remove(place.sealing, place.name);
     this.#unsaved.push({ key, entry });
@@ -273,7 +273,7 @@ export class SavedCache {
   /** The whole content: the latest entries first, in at most half of the file. */
   *#snapshot(): Generator<string> {
     const { cache, clock, generations, maxBytes } = this.#options;
-    yield headLine(generations.latest, clock.wall());
+    yield savedHeadLine(generations.latest, clock.wall());
     yield processLine(bootId(), clock.wall());
     if (this.#floor > 0) yield floorLine(this.#floor);
     yield* this.#sends.values();

@@ -47,7 +47,7 @@ export interface SavedLines {
 }
 
 /** The first line. */
-export function headLine(generation: number, wall: number): string {
+export function savedHeadLine(generation: number, wall: number): string {
   return `cache ${FORMAT} ${generation} ${Math.floor(wall)}\n`;
 }
 

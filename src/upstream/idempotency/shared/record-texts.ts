@@ -1,4 +1,4 @@
-import type { Sealing } from '../../../redis/seal.ts';
+import type { Sealing } from '../../../storage/sealing.ts';
 import type { Ambiguity } from '../records.ts';
 import {
   parseRecordLine,

@@ -1,10 +1,10 @@
 import { copyFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { AppendedFile } from '../../../appended-file.ts';
 import { reasonOf } from '../../../errors.ts';
 import type { AtOnce } from '../../../scheduling/at-once.ts';
 import type { Clock } from '../../../scheduling/clock.ts';
-import { readTextFileIfThere } from '../../../text-file.ts';
+import { AppendedFile } from '../../../storage/appended-file.ts';
+import { readTextFileIfThere } from '../../../storage/text-file.ts';
 import { parseHead, parseRecordLine, type RecordLine, type RecordsHead } from './record-lines.ts';
 
 /** The name of the file, */

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
-import { reasonOf } from './errors.ts';
-import type { Clock } from './scheduling/clock.ts';
+import { reasonOf } from '../errors.ts';
+import type { Clock } from '../scheduling/clock.ts';
 import { readTextFile } from './text-file.ts';
 
 /** Time between two checks of a file, in milliseconds. */

@@ -9,7 +9,7 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { loopTurns } from './scheduling/loop-turns.ts';
+import { loopTurns } from '../scheduling/loop-turns.ts';
 
 /** Without waiting for the other end of a pipe, and without taking a terminal for its own. */
 const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);

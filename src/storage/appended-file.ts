@@ -11,9 +11,9 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { reasonOf } from './errors.ts';
-import { type AtOnce, inBackground } from './scheduling/at-once.ts';
-import type { Clock } from './scheduling/clock.ts';
+import { reasonOf } from '../errors.ts';
+import { type AtOnce, inBackground } from '../scheduling/at-once.ts';
+import type { Clock } from '../scheduling/clock.ts';
 import { writeLines, writeWhole } from './text-file.ts';
 
 /** A file is not rewritten for less than this, in bytes. */

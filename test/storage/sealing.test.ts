@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createSealing } from '../../src/redis/seal.ts';
+import { createSealing } from '../../src/storage/sealing.ts';
 
 const secret = 'a secret of at least 32 characters';
 const sealing = createSealing(secret);
