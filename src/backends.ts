@@ -105,7 +105,7 @@ type OwnOptions = Required<
 > & { readonly pageSize: number; readonly ownKey: boolean; readonly settle: SettleTimes };
 
 function createBackend(
-  { rateLimit, rateWindowMs, reserves, timeoutMs }: Omit<UpstreamConfig, 'endpoint'>,
+  { classes, rateLimit, rateWindowMs, reserves, timeoutMs }: Omit<UpstreamConfig, 'endpoint'>,
   {
     cache,
     clock,
@@ -154,6 +154,7 @@ function createBackend(
     rateLimit,
     rateWindowMs,
     reserves,
+    classes,
     records,
     rowLocks: replicas?.rowLocks,
     savedCache,

@@ -127,11 +127,25 @@ export class BudgetExhausted extends GatewayError {
     retryAfterMs: number,
     availableAt: Date,
     reason = `The rate limit of ${upstreamTitle[upstream].replace('The', 'the')} is reached.`,
+    quota?: ExhaustedQuota,
   ) {
     super('BUDGET_EXHAUSTED', `${reason} Retry in ${Math.ceil(retryAfterMs / 1000)} s.`, {
-      details: { upstream, retryAfterMs, availableAt: availableAt.toISOString() },
+      details: {
+        upstream,
+        retryAfterMs,
+        availableAt: availableAt.toISOString(),
+        ...(quota && { quota }),
+      },
     });
   }
+}
+
+/** The limit of a class of callers that prevents a request; `resetAt` is when a request is possible, as ISO 8601. */
+export interface ExhaustedQuota {
+  readonly class: string;
+  readonly window: 'MINUTE' | 'DAY';
+  readonly limit: number;
+  readonly resetAt: string;
 }
 
 /**

@@ -281,6 +281,6 @@ export class Replicas {
 }
 
 function keyOf({ baseUrl, limits, name }: ConfiguredUpstream, secret: string) {
-  const { rateLimit, rateWindowMs, reserves, timeoutMs } = limits;
-  return { upstream: name, baseUrl, secret, rateLimit, rateWindowMs, reserves, timeoutMs };
+  const { classes, rateLimit, rateWindowMs, reserves, timeoutMs } = limits;
+  return { upstream: name, baseUrl, secret, classes, rateLimit, rateWindowMs, reserves, timeoutMs };
 }

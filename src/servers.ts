@@ -133,6 +133,7 @@ function createShared(
   const { events } = telemetry;
   const complain = (sentence: string) => events.emit('complaint', { sentence });
   const authenticate = createAuthenticator(config.auth, {
+    classes: config.callerClasses,
     clock,
     digest,
     // Node loads its own when it is first looked at.

@@ -1,5 +1,6 @@
 import type { Digest } from '../digest.ts';
 import type { Clock } from '../scheduling/clock.ts';
+import type { CallerClasses } from './caller-class.ts';
 import type { Viewer } from './viewer.ts';
 
 /** The parts of a request that identify its sender. */
@@ -20,6 +21,8 @@ export type Authenticate = (presented: Presented) => Viewer | Promise<Viewer>;
 /** The dependencies of the authenticators. */
 export interface AuthWorld {
   readonly clock: Clock;
+  /** The classes that a caller can have. */
+  readonly classes: CallerClasses;
   /** Makes names of keys that say nothing about the keys. */
   readonly digest: Digest;
   /** Fetches the keys of the identity provider. */
@@ -37,6 +40,8 @@ export interface JwtConfig {
   readonly audience: string;
   readonly clockToleranceSeconds: number;
   readonly rolesClaim: string;
+  /** The claim with the class; empty if callers have none. */
+  readonly classClaim: string;
 }
 
 /** How callers are authenticated. */

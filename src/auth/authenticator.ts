@@ -12,7 +12,7 @@ export function createAuthenticator(config: AuthConfig, world: AuthWorld): Authe
     case 'jwt': {
       // Loaded only if used: all other gateways start faster.
       let check: Authenticate | null = null;
-      const loading = import('./jwt.ts').then(({ createJwtCheck }) => {
+      const loading = import('./jwt/jwt.ts').then(({ createJwtCheck }) => {
         check = createJwtCheck(config, world);
         return check;
       });

@@ -1,3 +1,4 @@
+import { type CallerClasses, DEFAULT_CLASS, isClassName } from './caller-class.ts';
 import { type Role, roles } from './viewer.ts';
 
 /** A token that may be presented, as its file has it: who has the file can present none of them. */
@@ -7,6 +8,8 @@ export interface KnownToken {
   readonly role: Role;
   /** SHA-256 of the token, in lower-case hex. */
   readonly sha256: string;
+  /** Absent in the default class. */
+  readonly class?: string;
   /** ISO 8601; absent for a token that does not run out. */
   readonly expires?: string;
 }
@@ -15,10 +18,11 @@ export interface KnownToken {
 export const MAX_TOKEN_FILE_BYTES = 1024 * 1024;
 
 /**
- * Parses a token file: `{"tokens": [{"name", "role", "sha256", "expires"?}, …]}`.
+ * Parses a token file: `{"tokens": [{"name", "role", "sha256", "class"?, "expires"?}, …]}`. `classes` are those that
+ * a token may have; by default any.
  * @throws TypeError whose message says what is wrong and where; it contains no hash.
  */
-export function parseTokenFile(text: string): readonly KnownToken[] {
+export function parseTokenFile(text: string, classes?: CallerClasses): readonly KnownToken[] {
   let content: unknown;
   try {
     content = JSON.parse(text);
@@ -27,7 +31,7 @@ export function parseTokenFile(text: string): readonly KnownToken[] {
   }
   const { tokens } = isObject(content) ? content : {};
   if (!Array.isArray(tokens)) throw new TypeError('it has no list "tokens"');
-  const known = tokens.map((each: unknown, index) => parseToken(each, `tokens[${index}]`));
+  const known = tokens.map((each: unknown, index) => parseToken(each, `tokens[${index}]`, classes));
   const names = new Set<string>();
   for (const { name } of known) {
     if (names.has(name)) throw new TypeError(`two tokens are named ${JSON.stringify(name)}`);
@@ -52,9 +56,9 @@ export function isMoment(text: unknown): text is string {
   return typeof text === 'string' && form.test(text) && !Number.isNaN(Date.parse(text));
 }
 
-function parseToken(token: unknown, at: string): KnownToken {
+function parseToken(token: unknown, at: string, classes: CallerClasses | undefined): KnownToken {
   if (!isObject(token)) throw new TypeError(`${at} is not an object`);
-  const { name, role, sha256, expires } = token;
+  const { class: callerClass, expires, name, role, sha256 } = token;
   if (!isTokenName(name)) {
     throw new TypeError(`${at}.name is not a string of 1 to 64 letters, digits or any of . _ @ -`);
   }
@@ -63,11 +67,27 @@ function parseToken(token: unknown, at: string): KnownToken {
   if (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256)) {
     throw new TypeError(`${at}.sha256 is not a string of 64 hexadecimal digits`);
   }
+  // A mistyped class must not have more than its share.
+  if (callerClass !== undefined && !isKnownClass(callerClass, classes)) {
+    throw new TypeError(
+      `${at}.class is not a class of CALLER_CLASSES (${[...(classes?.keys() ?? [])].join(', ') || 'which has none'})`,
+    );
+  }
   // A mistyped date must not make a token that never runs out.
   if (expires !== undefined && !isMoment(expires)) {
     throw new TypeError(`${at}.expires is not a date such as 2030-01-31`);
   }
-  return { name, role: known, sha256, ...(expires === undefined ? {} : { expires }) };
+  return {
+    name,
+    role: known,
+    sha256,
+    ...(callerClass === undefined ? {} : { class: callerClass }),
+    ...(expires === undefined ? {} : { expires }),
+  };
+}
+
+function isKnownClass(name: unknown, classes: CallerClasses | undefined): name is string {
+  return isClassName(name) && (!classes || classes.has(name) || name === DEFAULT_CLASS);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

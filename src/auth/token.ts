@@ -22,10 +22,11 @@ type Entries = ReadonlyMap<string, Entry>;
  * bits.
  */
 export function createTokenCheck(file: string, world: AuthWorld): Authenticate {
+  const { classes } = world;
   const tokens = new WatchedFile<Entries>({
     file,
     maxBytes: MAX_TOKEN_FILE_BYTES,
-    parse: (text) => entriesOf(parseTokenFile(text)),
+    parse: (text) => entriesOf(parseTokenFile(text, classes)),
     initial: new Map(),
     clock: world.clock,
     failed: (reason) =>
@@ -45,10 +46,10 @@ export function createTokenCheck(file: string, world: AuthWorld): Authenticate {
 
 function entriesOf(tokens: readonly KnownToken[]): Entries {
   return new Map(
-    tokens.map(({ name, role, sha256, expires }) => [
+    tokens.map(({ name, role, sha256, class: callerClass, expires }) => [
       sha256,
       {
-        viewer: { name, role },
+        viewer: { name, role, ...(callerClass === undefined ? {} : { callerClass }) },
         expiresAt: expires ? Date.parse(expires) : Number.POSITIVE_INFINITY,
       },
     ]),

@@ -15,6 +15,8 @@ export interface Viewer {
   readonly isAnonymous?: true;
   /** `null` for an authenticated caller without permissions. */
   readonly role: Role | null;
+  /** See `CallerClasses`; absent in the default class. */
+  readonly callerClass?: string;
   /** The caller's own key of the link-management API; absent when the gateway's own key is used. */
   readonly linksCredential?: Credential;
 }

@@ -8,6 +8,7 @@ import {
   rmSync,
   writeSync,
 } from 'node:fs';
+import { isClassName } from '../auth/caller-class.ts';
 import {
   formatTokenFile,
   isMoment,
@@ -34,12 +35,14 @@ export function makeToken(
   const values = readOptions(args, {
     name: { type: 'string' },
     role: { type: 'string' },
+    class: { type: 'string' },
     expires: { type: 'string' },
     file: { type: 'string' },
   });
   const file = values.file ?? (env['AUTH_TOKENS_FILE']?.trim() || 'tokens.json');
   const name = nameOf(values.name);
   const role = roleOf(values.role);
+  const callerClass = classOf(values.class);
   const expires = expiryOf(values.expires);
   const tokens = read(file);
   if (tokens.some((each) => each.name === name)) {
@@ -49,7 +52,13 @@ export function makeToken(
   }
   // The prefix lets secret scanners recognise a leaked token.
   const token = `lmg_${randomBytes(32).toString('base64url')}`;
-  const entry = { name, role, sha256: hash('sha256', token), ...(expires ? { expires } : {}) };
+  const entry = {
+    name,
+    role,
+    sha256: hash('sha256', token),
+    ...(callerClass ? { class: callerClass } : {}),
+    ...(expires ? { expires } : {}),
+  };
   replace(file, formatTokenFile([...tokens, entry]));
   process.stderr.write(`Added ${name} (${role}) to ${file}. The token is shown only once:\n`);
   process.stdout.write(`${token}\n`);
@@ -64,6 +73,13 @@ function roleOf(word: string | undefined): Role {
   const role = roles.find((each) => each === word);
   if (role) return role;
   throw new UsageError(`--role must be one of ${roles.join(', ')}.`);
+}
+
+function classOf(name: string | undefined): string | undefined {
+  if (name === undefined || isClassName(name)) return name;
+  throw new UsageError(
+    '--class must be 1 to 32 lower-case letters, digits or -, beginning with a letter.',
+  );
 }
 
 function expiryOf(text: string | undefined): string | undefined {

@@ -1,4 +1,5 @@
 import type { AuthConfig, JwtConfig } from '../auth/authenticate.ts';
+import type { CallerClasses } from '../auth/caller-class.ts';
 import { MAX_TOKEN_FILE_BYTES, parseTokenFile } from '../auth/token-file.ts';
 import { reasonOf } from '../errors.ts';
 import type { EnvironmentReader, ReadFile } from './environment.ts';
@@ -11,6 +12,7 @@ const modeOf: Readonly<Record<string, AuthConfig['mode']>> = {
   AUTH_JWT_SECRET_FILE: 'jwt',
   AUTH_JWT_ISSUER: 'jwt',
   AUTH_JWT_AUDIENCE: 'jwt',
+  AUTH_JWT_CLASS_CLAIM: 'jwt',
 };
 
 /** An HS256 secret shorter than its hash can be guessed from one token (RFC 7518 section 3.2). */
@@ -24,6 +26,7 @@ export function readAuth(
   reader: EnvironmentReader,
   sandbox: boolean,
   readFile: ReadFile,
+  classes: CallerClasses,
 ): AuthConfig {
   const mode = reader.optionalChoice('AUTH_MODE');
   if (mode === null && !sandbox && !reader.has('AUTH_MODE')) {
@@ -41,7 +44,7 @@ export function readAuth(
   }
   switch (mode) {
     case 'token':
-      return { mode, file: readTokensFile(reader, readFile) };
+      return { mode, file: readTokensFile(reader, readFile, classes) };
     case 'jwt':
       return readJwt(reader);
     case 'passthrough':
@@ -51,7 +54,11 @@ export function readAuth(
   }
 }
 
-function readTokensFile(reader: EnvironmentReader, readFile: ReadFile): string {
+function readTokensFile(
+  reader: EnvironmentReader,
+  readFile: ReadFile,
+  classes: CallerClasses,
+): string {
   const file = reader.text('AUTH_TOKENS_FILE');
   if (file === '') {
     reader.fault(
@@ -60,7 +67,7 @@ function readTokensFile(reader: EnvironmentReader, readFile: ReadFile): string {
     return file;
   }
   try {
-    parseTokenFile(readFile(file, MAX_TOKEN_FILE_BYTES));
+    parseTokenFile(readFile(file, MAX_TOKEN_FILE_BYTES), classes);
   } catch (error) {
     reader.fault(
       `AUTH_TOKENS_FILE cannot be used (${reasonOf(error)}). Set it to a file created by \`links-market-gateway token\` that this process may read.`,
@@ -97,5 +104,6 @@ function readJwt(reader: EnvironmentReader): JwtConfig {
     audience: reader.text('AUTH_JWT_AUDIENCE'),
     clockToleranceSeconds: reader.integer('AUTH_JWT_CLOCK_TOLERANCE_SECONDS'),
     rolesClaim: reader.text('AUTH_JWT_ROLES_CLAIM'),
+    classClaim: reader.text('AUTH_JWT_CLASS_CLAIM'),
   };
 }

@@ -1,4 +1,5 @@
 import type { AuthConfig } from '../auth/authenticate.ts';
+import { type CallerClasses, parseCallerClasses } from '../auth/caller-class.ts';
 import { reasonOf } from '../errors.ts';
 import { perResource, type Resource } from '../resources.ts';
 import { readTextFile } from '../storage/text-file.ts';
@@ -26,6 +27,7 @@ export interface UpstreamConfig {
   readonly rateWindowMs: number;
   /** Shares of `rateLimit` that are reserved, from 0 to 1: for writes, and for callers without a request in the window. */
   readonly reserves: { readonly writes: number; readonly newcomers: number };
+  readonly classes: CallerClasses;
   readonly timeoutMs: number;
 }
 
@@ -99,6 +101,8 @@ export interface Config {
   readonly uploadMaxConcurrent: number;
   /** Largest file that a GraphQL request may carry. */
   readonly uploadInlineMaxBytes: number;
+  /** The classes of callers; empty if all are alike. */
+  readonly callerClasses: CallerClasses;
   /** How long idempotency keys are kept, and the memory of their records. */
   readonly idempotencyKeepMs: number;
   readonly idempotencyMaxBytes: number;
@@ -154,9 +158,12 @@ export function loadConfig(
     'HISTORY_',
     'IDEMPOTENCY_',
     'WRITE_',
+    'CALLER_',
+    'RESERVE_',
   ]);
   const sandbox = !reader.has('LINKS_BASE_URL') && !reader.has('MARKET_BASE_URL');
-  const auth = readAuth(reader, sandbox, readFile);
+  const callerClasses = readClasses(reader);
+  const auth = readAuth(reader, sandbox, readFile, callerClasses);
   const links =
     auth.mode === 'passthrough' ? readKeyless(reader, sandbox) : readEndpoint(reader, 'LINKS');
   const market = readEndpoint(reader, 'MARKET');
@@ -183,6 +190,7 @@ export function loadConfig(
       rateWindowMs: reader.integer('LINKS_RATE_WINDOW_MS'),
       // Each caller has its own key and budget, so no other caller can be the first in a window.
       reserves: auth.mode === 'passthrough' ? { ...reserves, newcomers: 0 } : reserves,
+      classes: callerClasses,
       pageSize: reader.integer('LINKS_PAGE_SIZE'),
       timeZone: reader.timeZone('LINKS_TIMEZONE'),
       timeoutMs: reader.integer('LINKS_TIMEOUT_MS'),
@@ -192,11 +200,13 @@ export function loadConfig(
       rateLimit: rateLimits.MARKET_RATE_LIMIT,
       rateWindowMs: reader.integer('MARKET_RATE_WINDOW_MS'),
       reserves,
+      classes: callerClasses,
       postEncoding: reader.choice('MARKET_POST_ENCODING', ['json', 'form', 'query']),
       timeoutMs: reader.integer('MARKET_TIMEOUT_MS'),
     }),
     maxWaitMs: reader.integer('MAX_WAIT_MS'),
     auth: Object.freeze(auth),
+    callerClasses,
     corsOrigins: Object.freeze(reader.origins('CORS_ORIGINS')),
     allowedHosts: Object.freeze(reader.hosts('ALLOWED_HOSTS')),
     persistedOperations: readOperations(reader, readFile),
@@ -363,4 +373,15 @@ function readKeyless(reader: EnvironmentReader, sandbox: boolean): Endpoint | nu
     );
   }
   return baseUrl === null ? null : Object.freeze({ baseUrl, apiKey: '' });
+}
+
+function readClasses(reader: EnvironmentReader): CallerClasses {
+  try {
+    return parseCallerClasses(reader.text('CALLER_CLASSES'));
+  } catch (error) {
+    reader.fault(
+      `CALLER_CLASSES ${reasonOf(error)}. Set it to JSON such as {"agent": {"weight": 1, "maxCallsPerMinute": 8}}.`,
+    );
+    return new Map();
+  }
 }

@@ -106,6 +106,9 @@ const table: Readonly<Record<string, Entry>> = {
   RESERVE_NEWCOMERS_PERCENT: integer(0, 40, 10).describe(
     'Share of each rate limit that such callers leave to callers that have sent nothing in the window. With `AUTH_MODE=passthrough` it is 0 for the link-management API, because each caller has its own limit.',
   ),
+  CALLER_CLASSES: text('{}').describe(
+    'Classes of callers as JSON, such as `{"agent": {"weight": 1, "maxCallsPerMinute": 8, "maxCallsPerDay": 5000}}`: see [classes](budget.md#classes). The class of a caller is in its token or JWT; all others are in `default`.',
+  ),
   STATE_DIR: text('state').describe(
     'Folder in which the process saves its sent requests, the cache, the outcomes of mutations with idempotency keys, the history of the console and the history of counts for the next process; `off` disables it. With Redis, requests, cache and outcomes are in Redis instead. Without it, each start uses only half of each rate limit for one window, or until the API reports what remains.',
   ),
@@ -140,6 +143,9 @@ const table: Readonly<Record<string, Entry>> = {
   AUTH_JWT_AUDIENCE: text(null).describe('For `jwt`: required value in `aud`.'),
   AUTH_JWT_ROLES_CLAIM: text('roles').describe(
     'For `jwt`: name of the claim with `viewer`, `editor` or `admin`, or a path such as `realm_access.roles`.',
+  ),
+  AUTH_JWT_CLASS_CLAIM: text(null).describe(
+    'For `jwt`: name of the claim with a class of `CALLER_CLASSES`, or a path. Without it, all callers are in the class `default`.',
   ),
   AUTH_JWT_CLOCK_TOLERANCE_SECONDS: integer(0, 600, 5).describe(
     'For `jwt`: tolerated difference between the clocks of provider and gateway.',

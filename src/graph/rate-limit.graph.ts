@@ -1,3 +1,4 @@
+import { DEFAULT_CLASS } from '../auth/caller-class.ts';
 import { builder } from './builder.ts';
 
 /** The two upstreams, as arguments and results name them. */
@@ -19,7 +20,56 @@ interface RateLimit {
   readonly windowSeconds: number;
   readonly queued: number;
   readonly cost: number;
+  readonly callerClass: string;
+  readonly quotas: readonly QuotaShown[];
 }
+
+interface QuotaShown {
+  readonly window: 'MINUTE' | 'DAY';
+  readonly limit: number;
+  readonly used: number;
+  readonly resetAt: string | null;
+}
+
+const QuotaWindowRef = builder.enumType('QuotaWindow', {
+  description: 'The interval of the limit of a class of callers.',
+  values: {
+    MINUTE: {
+      description:
+        'A sliding minute; for an API with another window, that window at the same rate.',
+    },
+    DAY: { description: 'A day in UTC.' },
+  },
+});
+
+const QuotaRef = builder.objectRef<QuotaShown>('Quota').implement({
+  description: 'The limit of a class of callers for one upstream API, and what of it is used.',
+  fields: (t) => ({
+    window: t.expose('window', {
+      type: QuotaWindowRef,
+      nullable: false,
+      description: 'The interval of the limit.',
+    }),
+    limit: t.exposeInt('limit', {
+      nullable: false,
+      description: 'Maximum number of requests of all callers of the class in the interval.',
+    }),
+    used: t.exposeInt('used', {
+      nullable: false,
+      description: 'Number of requests that count against the limit now. Cache hits do not count.',
+    }),
+    remaining: t.int({
+      nullable: false,
+      description: 'Number of requests that the class has left.',
+      resolve: ({ limit, used }) => Math.max(0, limit - used),
+    }),
+    resetAt: t.expose('resetAt', {
+      type: 'DateTime',
+      description:
+        'Time at which the whole limit is available again if no further request is sent; null if it is available now.',
+    }),
+  }),
+});
 
 const RateLimitRef = builder.objectRef<RateLimit>('RateLimit').implement({
   description: 'The rate limit budget of one upstream API, for the credential of this caller.',
@@ -36,6 +86,17 @@ const RateLimitRef = builder.objectRef<RateLimit>('RateLimit').implement({
       nullable: false,
       description:
         'Number of requests that reads of this caller can send now: `remaining` without those that are reserved for writes and for callers that have sent fewer. In a live query, it is the number for a caller that has sent nothing. Costs no upstream request.',
+    }),
+    callerClass: t.exposeString('callerClass', {
+      nullable: false,
+      description:
+        'The class of this caller, which the operator configures: while callers of several classes wait, the classes share the limit by weight. In a live query, it is `default`. Costs no upstream request.',
+    }),
+    quotas: t.expose('quotas', {
+      type: [QuotaRef],
+      nullable: false,
+      description:
+        'The limits of the class of this caller; empty if it has none. Costs no upstream request.',
     }),
     used: t.exposeInt('used', {
       nullable: false,
@@ -98,6 +159,10 @@ builder.queryField('rateLimit', (t) =>
         windowSeconds: (state?.windowMs ?? 0) / 1000,
         queued: state?.queued ?? 0,
         cost: receipt.calls(upstream),
+        callerClass: state?.callerClass ?? DEFAULT_CLASS,
+        quotas: (state?.quotas ?? []).map(({ clearMs, limit, used, window }) => {
+          return { window, limit, used, resetAt: momentIn(clearMs || null) };
+        }),
       };
     },
   }),

@@ -135,6 +135,8 @@ export interface RequestOrigin {
   readonly lane: QueueLane;
   /** The caller to which its slot is charged; `null` for a refresh. */
   readonly caller: string | null;
+  /** The class of that caller; `null` for a refresh. */
+  readonly callerClass: string | null;
   /** The operation that it is sent for; `null` for a refresh, and if the operation is unknown. */
   readonly asker: Asker | null;
   /** Whether a valid response exists, so that only its ttl made this request necessary. */

@@ -1,3 +1,4 @@
+import type { CallerClasses } from '../auth/caller-class.ts';
 import type { Credential } from '../auth/credential.ts';
 import type { Digest } from '../digest.ts';
 import type { UpstreamName } from '../errors.ts';
@@ -36,6 +37,8 @@ export interface ClientOptions extends ExchangeOptions {
   readonly rateLimit: number;
   /** The reserved shares of the limit; none by default. */
   readonly reserves?: ReservedShares | undefined;
+  /** The classes of callers; none by default. */
+  readonly classes?: CallerClasses | undefined;
   /** Maximum number of requests per operation, at most the limit of a window; two thirds of it by default. */
   readonly maxCallsPerOperation?: number | undefined;
   /** Replaces the parts of cache keys that represent a request's body. */
@@ -141,9 +144,10 @@ export class Client {
 
   #newBudgets(): Budgets {
     const { baseUrl, budgetOf, clock, events, journal = keysAreNew, maxKeys } = this.#options;
-    const { maxCallsPerOperation, rateLimit, rateWindowMs, reserves, timeoutMs } = this.#options;
+    const { classes, maxCallsPerOperation, rateLimit, rateWindowMs, reserves, timeoutMs } =
+      this.#options;
     const { upstream } = this;
-    const own = { rateLimit, rateWindowMs, reserves, timeoutMs };
+    const own = { classes, rateLimit, rateWindowMs, reserves, timeoutMs };
     const limits = { baseUrl, clock, events, ...own, upstream };
     return new Budgets({
       upstream,

@@ -1,6 +1,7 @@
 import type { Credential } from '../auth/credential.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { KeyState } from './budget/budgets.ts';
+import { callerInClass } from './budget/law/callers/caller-names.ts';
 import type { KeyedRead } from './cache/key.ts';
 import type { Watchers } from './cache/watched-round.ts';
 import type { WatchListener } from './cache/watches.ts';
@@ -13,11 +14,18 @@ import type { Read } from './request.ts';
 export interface Caller {
   /** The name to which slots are charged in the fair order. */
   readonly name: string;
+  /** See `CallerClasses`; absent in the default class. */
+  readonly callerClass?: string | undefined;
   readonly receipt: Receipt;
   /** Maximum total time that the operation waits for turns, in milliseconds. */
   readonly maxWaitMs: number;
   /** Aborts when the caller has hung up. */
   readonly signal: AbortSignal;
+}
+
+/** The name of a caller in budgets. */
+export function namedInBudget({ callerClass, name }: Pick<Caller, 'callerClass' | 'name'>): string {
+  return callerInClass(name, callerClass);
 }
 
 /** Watches each read of an operation, starting before its response, so that no change is missed. */

@@ -14,7 +14,7 @@ import type { CountHistory } from './count-history.ts';
 import type { RowLock } from './idempotency/row-locks.ts';
 import type { RowTurns } from './idempotency/row-turns.ts';
 import type { SendRecord } from './idempotency/send-record.ts';
-import type { Access } from './operation.ts';
+import { type Access, namedInBudget } from './operation.ts';
 import { type Answered, attempt } from './reads/fetch.ts';
 import type { Outcome } from './reads/waiter.ts';
 import { Waiters, type WaitersWorld } from './reads/waiters.ts';
@@ -187,7 +187,7 @@ export class Writes {
         budget,
         lane,
         lengthy: call.stream !== undefined,
-        caller: caller.name,
+        caller: namedInBudget(caller),
         resource: resourceOf(call),
         planned: caller.receipt,
         sharing,

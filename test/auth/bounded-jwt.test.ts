@@ -35,8 +35,9 @@ describe('the memory for verified tokens', () => {
         audience: 'links-market-gateway',
         clockToleranceSeconds: 5,
         rolesClaim: 'roles',
+        classClaim: '',
       },
-      { clock, digest: createDigest('a secret'), complain: () => {}, fetch },
+      { classes: new Map(), clock, digest: createDigest('a secret'), complain: () => {}, fetch },
     );
   });
 

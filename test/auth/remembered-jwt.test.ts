@@ -84,8 +84,10 @@ class World {
       audience,
       clockToleranceSeconds: TOLERANCE,
       rolesClaim: 'roles',
+      classClaim: '',
     },
     {
+      classes: new Map(),
       clock: this.clock,
       digest: createDigest('a secret'),
       complain: () => {},

@@ -136,6 +136,7 @@ describe('AUTH_MODE=jwt', () => {
       audience: 'gateway',
       clockToleranceSeconds: 5,
       rolesClaim: 'roles',
+      classClaim: '',
     });
     const secret = { ...without(jwt, 'AUTH_JWT_JWKS_URL'), AUTH_JWT_SECRET: 's'.repeat(32) };
     expect(loadConfig(secret).auth).toMatchObject({ keys: { secret: 's'.repeat(32) } });

@@ -33,6 +33,7 @@ describe('loadConfig with nothing set', () => {
       rateLimit: 30,
       rateWindowMs: 60_000,
       reserves: { writes: 0.1, newcomers: 0.1 },
+      classes: new Map(),
       pageSize: 100,
       timeZone: 'UTC',
       timeoutMs: 10_000,
@@ -42,6 +43,7 @@ describe('loadConfig with nothing set', () => {
       rateLimit: 60,
       rateWindowMs: 60_000,
       reserves: { writes: 0.1, newcomers: 0.1 },
+      classes: new Map(),
       timeoutMs: 10_000,
       postEncoding: 'json',
     });

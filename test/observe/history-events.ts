@@ -25,6 +25,7 @@ export function createHistory(clock = new VirtualClock()) {
       operation: {},
       asker: { requestId: 'r', operation },
       caller: lane === 'refresh' ? null : (sent.caller ?? 'a'),
+      callerClass: lane === 'refresh' ? null : 'default',
       lane,
       renews: lane === 'refresh',
     };

@@ -233,6 +233,7 @@ describe('a text that is not ours', () => {
         operation: {},
         asker: null,
         caller: null,
+        callerClass: null,
         lane: 'refresh',
         renews: true,
       } as const;

@@ -3,7 +3,7 @@ import { UpstreamFailure, type UpstreamName, upstreamTitle } from '../../errors.
 import type { Resource } from '../../resources.ts';
 import { type AtOnce, andThen, inBackground, UnderWay } from '../../scheduling/at-once.ts';
 import { loopTurns } from '../../scheduling/loop-turns.ts';
-import type { KeyState } from '../../upstream/budget/budgets.ts';
+import { budgetOfCaller, type CallerBudget } from '../../upstream/budget/budgets.ts';
 import type { CountPoint, SeriesOf, StepSpan } from '../../upstream/count-history.ts';
 import type { IdempotencyKey, KeyName } from '../../upstream/idempotency/idempotency-key.ts';
 import { cachedRow, findById, lastKnownRow } from '../../upstream/lists/find-by-id.ts';
@@ -335,16 +335,14 @@ export class Source {
    * The state of this caller's budget, once all of `done` has completed; `null` if this API is not configured.
    * Costs only the admission of the caller: 0 or 1 upstream request.
    */
-  async budgetState(
-    done: () => Promise<void>,
-  ): Promise<(KeyState & { readonly available: number }) | null> {
+  async budgetState(done: () => Promise<void>): Promise<CallerBudget | null> {
     if (this.#lists) await this.#access.admittance?.admit();
     await done();
     const { caller, mode } = this.#access;
     const state = this.#lists?.reader.budgetState(this.#access);
     if (!state) return null;
-    // Several callers share the result of a live query: it has the number for a caller that has sent nothing.
-    return { ...state, available: state.availableTo(mode?.kind === 'watched' ? '' : caller.name) };
+    // Several callers share the result of a live query: it has the state for a new caller of the default class.
+    return budgetOfCaller(state, mode?.kind === 'watched' ? { name: '' } : caller);
   }
 
   /**

@@ -28,6 +28,7 @@ export function createCallers(options: {
   return {
     callerOf: (viewer, { prefer, signal }) => ({
       name: viewer.name,
+      callerClass: viewer.callerClass,
       receipt: new Receipt(clock),
       maxWaitMs: preferredWaitMs(prefer, maxWaitMs) ?? maxWaitMs,
       signal,

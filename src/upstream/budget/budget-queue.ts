@@ -9,11 +9,13 @@ import type {
 } from './budget.ts';
 import { Lanes } from './lanes.ts';
 import { type BudgetView, clearMs, heldMsOf, pausedMs } from './law/availability.ts';
+import { Allowances } from './law/callers/allowances.ts';
+import { classOf, nameWithoutClass } from './law/callers/caller-names.ts';
+import type { QuotaUse } from './law/callers/quotas.ts';
+import { countWaiting } from './law/callers/turns.ts';
 import { type Lane, leftByRefreshes, type TurnLane } from './law/document.ts';
 import { refreshesPerWindow } from './law/pace.ts';
-import { Reserves } from './law/reserves.ts';
 import { comesBack, slotsOf, used } from './law/slots.ts';
-import { countWaiting } from './law/turns.ts';
 import { QueueEstimates } from './queue-estimates.ts';
 import { QueueForecast } from './queue-forecast.ts';
 import type { BudgetStore } from './store.ts';
@@ -37,7 +39,7 @@ export abstract class BudgetQueue {
   constructor(clock: Clock, store: BudgetStore) {
     this.clock = clock;
     this.store = store;
-    this.lanes = new Lanes(store.holder, store.nameOf);
+    this.lanes = new Lanes(store.holder, store.rules, store.nameOf);
   }
 
   get answersInMs(): number {
@@ -89,9 +91,14 @@ export abstract class BudgetQueue {
     const { view } = this.store;
     const { budget, now, rules } = view;
     if (heldMsOf(view) > 0) return 0;
-    const reserves = new Reserves(budget, rules, now);
+    const allowances = new Allowances(budget, rules, now);
     const want = { lane, caller: this.lanes.nameOf(caller) };
-    return reserves.available(want, budget.limit - used(budget));
+    return allowances.available(want, budget.limit - used(budget));
+  }
+
+  quotasOf(caller: string): QuotaUse[] {
+    const { budget, now, rules } = this.store.view;
+    return rules.classes ? new Allowances(budget, rules, now).quotasOf(caller) : [];
   }
 
   forecast(heldMs: number): QueueForecast {
@@ -101,7 +108,8 @@ export abstract class BudgetQueue {
   get waitingCallers(): WaitingCaller[] {
     const callers = new Map<string, { -readonly [K in keyof WaitingCaller]: WaitingCaller[K] }>();
     for (const { caller, waitedMs } of this.lanes.inOrder()) {
-      const known = callers.get(caller) ?? { caller, count: 0, longestMs: 0 };
+      const shown = { caller: nameWithoutClass(caller), callerClass: classOf(caller) };
+      const known = callers.get(caller) ?? { ...shown, count: 0, longestMs: 0 };
       known.count += 1;
       known.longestMs = Math.max(known.longestMs, waitedMs);
       callers.set(caller, known);
@@ -164,7 +172,8 @@ export abstract class BudgetQueue {
 
 function queued(request: SlotRequest, leavesInMs: number | null): QueuedRequest {
   const { caller, lane, operation, resource, waitedMs } = request;
-  return { lane, caller, resource, operation, waitedMs, leavesInMs };
+  const shown = { caller: nameWithoutClass(caller), callerClass: classOf(caller) };
+  return { lane, ...shown, resource, operation, waitedMs, leavesInMs };
 }
 
 /** The state of a budget with this number of waiting requests. */

@@ -2,6 +2,7 @@ import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Stamp } from '../request.ts';
 import type { Feedback } from '../wire/rate-limit-headers.ts';
 import type { Waiting } from './lanes.ts';
+import type { QuotaUse } from './law/callers/quotas.ts';
 import type { Lane, TurnLane } from './law/document.ts';
 import type { QueueForecast } from './queue-forecast.ts';
 
@@ -111,6 +112,7 @@ export interface BudgetWindow {
 export interface QueuedRequest {
   readonly lane: Lane;
   readonly caller: string;
+  readonly callerClass: string;
   readonly resource: string;
   readonly operation: string | null;
   readonly waitedMs: number;
@@ -121,6 +123,7 @@ export interface QueuedRequest {
 /** The writes and reads of one caller that wait for a slot, for display. */
 export interface WaitingCaller {
   readonly caller: string;
+  readonly callerClass: string;
   readonly count: number;
   /** How long the first of them has waited. */
   readonly longestMs: number;
@@ -190,6 +193,8 @@ export interface Budget {
 
   /** Number of slots that a caller can use now: without those that are reserved for others, see `Reserves`. */
   availableTo(lane: TurnLane, caller: string): number;
+  /** The limits of the class of a caller, and what of them is used; none if it has no limits. */
+  quotasOf(caller: string): readonly QuotaUse[];
   /**
    * A simulation of the queue, for waiting and hypothetical requests, on the assumption that no others arrive. No
    * request is sent for `heldMs` milliseconds, as while the circuit breaker is open. Costs no upstream request, takes

@@ -1,3 +1,4 @@
+import { type CallerClasses, DEFAULT_CLASS } from '../../auth/caller-class.ts';
 import type { Credential } from '../../auth/credential.ts';
 import { BoundedMap } from '../../bounded-map.ts';
 import { createDigest } from '../../digest.ts';
@@ -6,6 +7,8 @@ import type { EventStream } from '../../observe/event-stream.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import type { Budget, BudgetState } from './budget.ts';
 import type { Journal } from './journal/journal.ts';
+import { callerInClass } from './law/callers/caller-names.ts';
+import type { QuotaUse } from './law/callers/quotas.ts';
 import type { ReservedShares } from './law/document.ts';
 import { MemoryStore } from './memory-store.ts';
 import { QueuedBudget } from './queued-budget.ts';
@@ -31,8 +34,31 @@ export interface KeyState extends BudgetState {
   readonly accepted: boolean;
   /** Number of slots that reads of a caller can use now. */
   readonly availableTo: (caller: string) => number;
+  /** See `Budget.quotasOf`. */
+  readonly quotasOf: (caller: string) => readonly QuotaUse[];
   /** The window of the limit, in milliseconds. */
   readonly windowMs: number;
+}
+
+/** The state of a key for one caller. */
+export interface CallerBudget extends KeyState {
+  /** Number of slots that reads of the caller can use now. */
+  readonly available: number;
+  readonly callerClass: string;
+  readonly quotas: readonly QuotaUse[];
+}
+
+/** The state of a key for a caller of a class. */
+export function budgetOfCaller(
+  state: KeyState,
+  {
+    callerClass = DEFAULT_CLASS,
+    name,
+  }: { readonly name: string; readonly callerClass?: string | undefined },
+): CallerBudget {
+  const named = callerInClass(name, callerClass);
+  const [available, quotas] = [state.availableTo(named), state.quotasOf(named)];
+  return { ...state, available, callerClass, quotas };
 }
 
 /**
@@ -88,7 +114,8 @@ export class Budgets implements Iterable<Budget> {
     const budget = this.lookAt(credential);
     const { state, windowMs } = budget;
     const availableTo = (caller: string): number => budget.availableTo('interactive', caller);
-    return { ...state, availableTo, accepted: known || !ofCaller, windowMs };
+    const quotasOf = (caller: string): readonly QuotaUse[] => budget.quotasOf(caller);
+    return { ...state, availableTo, quotasOf, accepted: known || !ofCaller, windowMs };
   }
 
   /** The upstream has accepted a key. */
@@ -178,6 +205,8 @@ interface KeyLimits {
   readonly rateWindowMs: number;
   /** The reserved shares of the limit; none by default. */
   readonly reserves?: ReservedShares | undefined;
+  /** The classes of callers; none by default. */
+  readonly classes?: CallerClasses | undefined;
   /** Maximum duration of a request. */
   readonly timeoutMs: number;
   /** Distinguishes a key of this installation from the same key of another. */
@@ -191,6 +220,7 @@ const nameInJournal = createDigest('the journal of leases');
 export function processBudgets(
   {
     baseUrl,
+    classes,
     clock,
     events,
     rateLimit,
@@ -203,7 +233,8 @@ export function processBudgets(
 ): (secret: string) => Budget {
   return (secret) => {
     const ofKey = journal.of(nameInJournal(`${baseUrl} ${secret}`), { windowMs, timeoutMs });
-    const of = { clock, events, upstream, limit: rateLimit, windowMs, reserves, journal: ofKey };
+    const own = { limit: rateLimit, windowMs, reserves, classes };
+    const of = { ...own, clock, events, upstream, journal: ofKey };
     return new QueuedBudget(clock, new MemoryStore(of));
   };
 }

@@ -1,4 +1,5 @@
-import type { KeyBudget, Lane, TurnLane, TurnState } from './law/document.ts';
+import { classOf } from './law/callers/caller-names.ts';
+import { ClassTurns } from './law/callers/class-turns.ts';
 import {
   acrossLanes,
   beforeInLane,
@@ -8,12 +9,13 @@ import {
   nextLane,
   roundOf,
   type WaitingCounts,
-} from './law/turns.ts';
+} from './law/callers/turns.ts';
+import type { KeyBudget, Lane, Rules, TurnLane, TurnState } from './law/document.ts';
 
 /** An entry that waits for a slot. */
 export interface Waiting {
   lane: Lane;
-  /** The caller that a slot is charged to in the fair order, e.g. a client's name; not a credential. */
+  /** The caller that a slot is charged to in the fair order, see `callerInClass`; not a credential. */
   caller: string;
   /** Among refreshes, the one with the largest value is first. Evaluated for every choice. */
   readonly urgency: () => number;
@@ -30,12 +32,10 @@ export type IsHeld = (caller: string, lane: TurnLane) => boolean;
 /** The waiting entries of this process, in the order in which the law grants slots. */
 export class Lanes<W extends Waiting> {
   readonly #of: KnownTurns;
+  readonly #rules: Pick<Rules, 'classes'>;
   /** The name of a caller in the turns. */
   readonly nameOf: (caller: string) => string;
-  #queues = {
-    write: new CallerQueues<W>('write'),
-    interactive: new CallerQueues<W>('interactive'),
-  };
+  #queues: Record<TurnLane, CallerQueues<W>>;
   readonly #refreshes = new Set<W>();
   /** Number of waiting entries in all lanes. */
   waiting = 0;
@@ -43,9 +43,18 @@ export class Lanes<W extends Waiting> {
   readonly #names = new WeakMap<W, string>();
 
   /** @param nameOf the name of a caller in the turns. */
-  constructor(of: KnownTurns, nameOf = (caller: string): string => caller) {
+  constructor(
+    of: KnownTurns,
+    rules: Pick<Rules, 'classes'> = {},
+    nameOf = (caller: string): string => caller,
+  ) {
     this.#of = of;
+    this.#rules = rules;
     this.nameOf = nameOf;
+    this.#queues = {
+      write: new CallerQueues<W>('write', rules),
+      interactive: new CallerQueues<W>('interactive', rules),
+    };
   }
 
   /** Number of waiting entries in a lane. */
@@ -74,7 +83,7 @@ export class Lanes<W extends Waiting> {
 
   /** A copy of the lanes with the same entries, for a simulation on a copy of the turns. */
   copy(budget: KeyBudget): Lanes<W> {
-    const copy = new Lanes<W>({ budget }, this.nameOf);
+    const copy = new Lanes<W>({ budget }, this.#rules, this.nameOf);
     const { interactive, write } = this.#queues;
     copy.#queues = { write: write.copy(), interactive: interactive.copy() };
     for (const refresh of this.#refreshes) copy.#refreshes.add(refresh);
@@ -152,7 +161,12 @@ export class Lanes<W extends Waiting> {
     const queues = isHeld ? this.#without(isHeld) : this.#queues;
     const { interactive, write } = queues;
     const left = { write: write.size, interactive: interactive.size };
-    const orders = { write: write.inOrder(turns), interactive: interactive.inOrder(turns) };
+    // The turns of classes go on over both lanes.
+    const classes = new ClassTurns(turns, this.#rules);
+    const orders = {
+      write: write.inOrder(turns, classes),
+      interactive: interactive.inOrder(turns, classes),
+    };
     // If only one lane has requests, there is nothing to decide.
     if (left.write === 0) yield* orders.interactive;
     if (left.interactive === 0) yield* orders.write;
@@ -186,6 +200,14 @@ export class Lanes<W extends Waiting> {
     return this.#across(lane, before, behind);
   }
 
+  /** Number of entries of a caller's class before a waiting one, or before a new one of the caller. */
+  aheadInClass(lane: TurnLane, caller: string, waiting?: W): number {
+    const turns = this.#of.budget.turns;
+    const { write } = this.#queues;
+    const own = this.#queues[lane].aheadInClass(turns, caller, waiting);
+    return own + (lane === 'interactive' ? write.sizeOfClass(caller) : 0);
+  }
+
   /** Number of requests of both lanes before one with this many of its own lane before it. */
   #across(lane: TurnLane, before: number, behind: readonly string[]): number {
     const { interactive, write } = this.#queues;
@@ -217,18 +239,31 @@ interface CallerQueue<W> {
   readonly waiting: W[];
 }
 
-/** One lane in which callers take turns. Requests whose turn had no result go before all others. */
+/** Numbers of callers that wait, and of their requests. */
+interface QueueCounts {
+  callers: number;
+  waiting: number;
+}
+
+/**
+ * One lane in which classes of callers take turns, and the callers of each class. Requests whose turn had no result go
+ * before all others.
+ */
 class CallerQueues<W> {
   readonly #lane: TurnLane;
+  readonly #rules: Pick<Rules, 'classes'>;
   readonly #queues = new Map<string, CallerQueue<W>>();
+  /** What waits of each class. */
+  readonly #classes = new Map<string, QueueCounts>();
   readonly #again: W[] = [];
   /** The latest request. */
   #latest: CallerQueue<W> | undefined;
   /** Number of waiting requests. */
   size = 0;
 
-  constructor(lane: TurnLane) {
+  constructor(lane: TurnLane, rules: Pick<Rules, 'classes'>) {
     this.#lane = lane;
+    this.#rules = rules;
   }
 
   /** Callers that wait. */
@@ -238,25 +273,22 @@ class CallerQueues<W> {
 
   /** A copy of the queues, for a simulation that does not change these. */
   copy(): CallerQueues<W> {
-    const copy = new CallerQueues<W>(this.#lane);
-    for (const [caller, queue] of this.#queues) {
-      copy.#queues.set(caller, { ...queue, waiting: [...queue.waiting] });
+    const copy = new CallerQueues<W>(this.#lane, this.#rules);
+    for (const queue of this.#queues.values()) {
+      copy.#enter({ ...queue, waiting: [...queue.waiting] });
     }
-    copy.#again.push(...this.#again);
-    copy.size = this.size;
+    for (const waiting of this.#again) copy.again(waiting);
     return copy;
   }
 
   /** The queues of the callers that are not held; they share their requests with these. */
   without(isHeld: (caller: string) => boolean, callerOf: (waiting: W) => string): CallerQueues<W> {
-    const others = new CallerQueues<W>(this.#lane);
+    const others = new CallerQueues<W>(this.#lane, this.#rules);
     for (const waiting of this.#again) {
       if (!isHeld(callerOf(waiting))) others.again(waiting);
     }
-    for (const [caller, queue] of this.#queues) {
-      if (isHeld(caller)) continue;
-      others.#queues.set(caller, queue);
-      others.size += queue.waiting.length;
+    for (const queue of this.#queues.values()) {
+      if (!isHeld(queue.caller)) others.#enter(queue);
     }
     return others;
   }
@@ -266,14 +298,28 @@ class CallerQueues<W> {
     return callers.reduce((sum, each) => sum + (this.#queues.get(each)?.waiting.length ?? 0), 0);
   }
 
+  /** Number of waiting requests of a caller's class. */
+  sizeOfClass(caller: string): number {
+    return this.#classes.get(classOf(caller))?.waiting ?? 0;
+  }
+
+  /** See `Lanes.aheadInClass`. */
+  aheadInClass(turns: TurnState, caller: string, waiting: W | undefined): number {
+    const queue = this.#queues.get(caller);
+    if (!queue) return this.#classes.get(classOf(caller))?.callers ?? 0;
+    const found = waiting === undefined ? -1 : queue.waiting.lastIndexOf(waiting);
+    return this.#inClass(turns, queue, found < 0 ? queue.waiting.length : found, []);
+  }
+
   /** Queues an entry after a turn. */
   add(waiting: W, caller: string, seq: number): void {
-    this.size += 1;
     const queue = this.#queues.get(caller);
-    if (queue) queue.waiting.push(waiting);
-    else {
+    if (queue) {
+      queue.waiting.push(waiting);
+      this.#count(caller, 0, 1);
+    } else {
       this.#latest = { caller, since: seq, waiting: [waiting] };
-      this.#queues.set(caller, this.#latest);
+      this.#enter(this.#latest);
     }
   }
 
@@ -285,10 +331,15 @@ class CallerQueues<W> {
 
   /** Removes an entry; false if it does not wait here. */
   remove(waiting: W, caller: string): boolean {
+    if (drop(this.#again, waiting)) {
+      this.size -= 1;
+      return true;
+    }
     const queue = this.#queues.get(caller);
-    if (!drop(this.#again, waiting) && !(queue && drop(queue.waiting, waiting))) return false;
-    if (queue?.waiting.length === 0) this.#queues.delete(caller);
-    this.size -= 1;
+    if (!queue || !drop(queue.waiting, waiting)) return false;
+    const isOut = queue.waiting.length === 0;
+    if (isOut) this.#queues.delete(caller);
+    this.#count(caller, isOut ? -1 : 0, -1);
     return true;
   }
 
@@ -318,30 +369,117 @@ class CallerQueues<W> {
   /** Number of entries before a new one of this caller. */
   ahead(turns: TurnState, caller: string, behind: readonly string[]): number {
     const queue = this.#queues.get(caller);
-    if (!queue) return this.#again.length + this.#queues.size - this.#those(behind).length;
-    return this.#before(turns, queue, queue.waiting.length, behind);
+    if (queue) return this.#before(turns, queue, queue.waiting.length, behind);
+    const name = classOf(caller);
+    return this.#acrossClasses(turns, name, this.#countsOf(name, behind).callers, behind);
   }
 
-  /** All entries in the order in which they are sent if no others arrive. */
-  *inOrder(turns: TurnState): Generator<W> {
+  /** All entries in the order in which they are sent if no others arrive; plays the turns of the classes. */
+  *inOrder(turns: TurnState, classes: ClassTurns): Generator<W> {
     yield* this.#again;
     const queues = [...this.#queues.values()];
     if (queues.length < 2) {
-      for (const { waiting } of queues) yield* waiting;
+      for (const { caller, waiting } of queues) {
+        for (const each of waiting) {
+          classes.serve(classOf(caller));
+          yield each;
+        }
+      }
       return;
     }
-    const round = roundOf(turns, this.#lane, queues);
-    yield* inTurns(round.map(({ waiting }) => waiting));
+    const rounds = new Map<string, W[][]>();
+    for (const { caller, waiting } of roundOf(turns, this.#lane, queues)) {
+      const round = rounds.get(classOf(caller));
+      if (round) round.push(waiting);
+      else rounds.set(classOf(caller), [waiting]);
+    }
+    const orders = new Map([...rounds].map(([name, round]) => [name, inTurns(round)]));
+    for (
+      let name = classes.next(orders.keys());
+      name !== undefined;
+      name = classes.next(orders.keys())
+    ) {
+      const next = orders.get(name)?.next();
+      if (!next || next.done) {
+        orders.delete(name);
+        continue;
+      }
+      classes.serve(name);
+      yield next.value;
+    }
+  }
+
+  #enter(queue: CallerQueue<W>): void {
+    this.#queues.set(queue.caller, queue);
+    this.#count(queue.caller, 1, queue.waiting.length);
+  }
+
+  #count(caller: string, callers: number, waiting: number): void {
+    const name = classOf(caller);
+    const counts = this.#classes.get(name) ?? { callers: 0, waiting: 0 };
+    counts.callers += callers;
+    counts.waiting += waiting;
+    if (counts.callers > 0) this.#classes.set(name, counts);
+    else this.#classes.delete(name);
+    this.size += waiting;
   }
 
   /** Number of entries before the request of a caller in this round. */
   #before(turns: TurnState, own: CallerQueue<W>, round: number, behind: readonly string[]): number {
-    const those = this.#those(behind);
-    // A new caller is after all others. Thousands can arrive at the same time.
+    const before = this.#inClass(turns, own, round, behind);
+    return this.#acrossClasses(turns, classOf(own.caller), before, behind);
+  }
+
+  /** Number of entries of its class before the request of a caller in this round. */
+  #inClass(
+    turns: TurnState,
+    own: CallerQueue<W>,
+    round: number,
+    behind: readonly string[],
+  ): number {
+    const name = classOf(own.caller);
+    // A new caller is after all others of its class. Thousands can arrive at the same time.
     const isLast = round === 0 && own === this.#latest && own.since === turns.seq;
-    if (isLast) return this.#again.length + this.#queues.size - 1 - those.length;
-    const queues = [...this.#queues.values()].filter((each) => !those.includes(each));
-    return this.#again.length + beforeInLane(turns, this.#lane, queues, { own, round });
+    if (isLast) return this.#countsOf(name, behind).callers - 1;
+    const isOfClass =
+      this.#classes.size === 1
+        ? () => true
+        : ({ caller }: CallerQueue<W>) => classOf(caller) === name;
+    const those = this.#those(behind);
+    const queues = [...this.#queues.values()].filter(
+      (each) => isOfClass(each) && !those.includes(each),
+    );
+    return beforeInLane(turns, this.#lane, queues, { own, round });
+  }
+
+  /** Number of entries before one with this many others of its class before it. */
+  #acrossClasses(
+    turns: TurnState,
+    name: string,
+    before: number,
+    behind: readonly string[],
+  ): number {
+    let sum = this.#again.length + before;
+    if (this.#classes.size === 0 || (this.#classes.size === 1 && this.#classes.has(name)))
+      return sum;
+    const classes = new ClassTurns(turns, this.#rules);
+    const pass = classes.passOf(name, before);
+    for (const each of this.#classes.keys()) {
+      if (each === name) continue;
+      sum += classes.before(each, this.#countsOf(each, behind).waiting, { name, pass });
+    }
+    return sum;
+  }
+
+  /** What waits of a class, without the callers `behind` all others. */
+  #countsOf(name: string, behind: readonly string[]): QueueCounts {
+    const counts = { ...(this.#classes.get(name) ?? { callers: 0, waiting: 0 }) };
+    for (const { caller, waiting } of this.#those(behind)) {
+      if (classOf(caller) !== name) continue;
+      counts.callers -= 1;
+      counts.waiting -= waiting.length;
+    }
+    return counts;
   }
 
   /** The queues of these callers, of those that wait. */

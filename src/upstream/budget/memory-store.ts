@@ -1,3 +1,4 @@
+import type { CallerClasses } from '../../auth/caller-class.ts';
 import type { UpstreamName } from '../../errors.ts';
 import type { EventStream } from '../../observe/event-stream.ts';
 import type { Clock } from '../../scheduling/clock.ts';
@@ -9,6 +10,7 @@ import {
   type KeyBudget,
   type Lane,
   newBudget,
+  newRules,
   type ReservedShares,
   type Rules,
 } from './law/document.ts';
@@ -24,6 +26,8 @@ interface MemoryStoreOptions {
   readonly windowMs: number;
   /** The reserved shares of the limit; none by default. */
   readonly reserves?: ReservedShares | undefined;
+  /** The classes of callers; none by default. */
+  readonly classes?: CallerClasses | undefined;
   /** The leases of the previous process, and those for the next one. */
   readonly journal?: KeyJournal;
   readonly upstream: UpstreamName;
@@ -63,14 +67,14 @@ export class MemoryStore implements BudgetStore {
   #slots = 0;
 
   constructor(options: MemoryStoreOptions) {
-    const { clock, journal = newKey, limit, reserves, windowMs } = options;
+    const { clock, journal = newKey, limit } = options;
     this.#options = options;
     this.#clock = clock;
     this.#journal = journal;
     this.#limiter = new SlotLimiter(limit);
     this.#limit = limit;
-    const own = { limit, windowMs, ...(reserves && { reserves }) };
-    this.rules = { ...own, marginMs: 0, holdMs: null, ghostMs: null };
+    const times = { marginMs: 0, holdMs: null, ghostMs: null };
+    this.rules = newRules(options, times, () => clock.wall() - clock.now());
     const now = clock.now();
     const b = newBudget(this.rules, now);
     this.budget = b;

@@ -1,11 +1,11 @@
 import type { IsHeld, Lanes, Waiting } from './lanes.ts';
 import { type BudgetView, heldMsOf } from './law/availability.ts';
+import { Allowances } from './law/callers/allowances.ts';
+import type { CallerWaits } from './law/callers/turns.ts';
 import { claimSlots, stopOf } from './law/claim.ts';
 import { copyOf, type KeyBudget, type TurnLane } from './law/document.ts';
 import { endSlot } from './law/ended.ts';
-import { Reserves } from './law/reserves.ts';
 import { onWire, purge, used } from './law/slots.ts';
-import type { CallerWaits } from './law/turns.ts';
 
 /** A sent request in a forecast. Times are milliseconds from the start of the forecast. */
 interface Departure {
@@ -83,7 +83,13 @@ export class QueueForecast {
   join(request: Waiting, caller: string): Waiting | undefined {
     const waiting = this.#standIns.get(request) ?? request;
     const position = this.#lanes.position(waiting);
-    const isSooner = position !== undefined && position <= this.#lanes.ahead('interactive', caller);
+    const { isHeld } = this.#held;
+    const isLate =
+      waiting.lane !== 'refresh' &&
+      isHeld(this.#lanes.callerOf(waiting), waiting.lane) &&
+      !isHeld(this.#lanes.nameOf(caller), 'interactive');
+    const isSooner =
+      !isLate && position !== undefined && position <= this.#lanes.ahead('interactive', caller);
     if (isSooner || (waiting.caller === caller && position !== undefined)) return waiting;
     if (!this.#lanes.remove(waiting)) return undefined;
     const promoted = this.add('interactive', caller);
@@ -134,12 +140,12 @@ export class QueueForecast {
 
   /** Which callers leave the free slots to others now, and the shortest time until one of them does not. */
   get #held(): { readonly isHeld: IsHeld; readonly waitMs: number } {
-    const reserves = new Reserves(this.#budget, this.#view.rules, this.#now);
+    const allowances = new Allowances(this.#budget, this.#view.rules, this.#now);
     const { free } = this.#room;
     const held = {
       waitMs: Number.POSITIVE_INFINITY,
       isHeld: (caller: string, lane: TurnLane): boolean => {
-        const ms = reserves.waitMs({ caller, lane }, free);
+        const ms = allowances.waitMs({ caller, lane }, free);
         if (ms > 0) held.waitMs = Math.min(held.waitMs, ms);
         return ms > 0;
       },

@@ -3,10 +3,10 @@ import type { Clock } from '../../scheduling/clock.ts';
 import type { Budget, SharedResult, SlotRequest, Turn } from './budget.ts';
 import { BudgetQueue } from './budget-queue.ts';
 import type { IsHeld } from './lanes.ts';
+import { Allowances } from './law/callers/allowances.ts';
+import type { CallerWaits, WaitingCounts } from './law/callers/turns.ts';
 import type { Lane } from './law/document.ts';
-import { Reserves } from './law/reserves.ts';
 import { used } from './law/slots.ts';
-import type { CallerWaits, WaitingCounts } from './law/turns.ts';
 import type { BudgetStore, Claimed, Queue, QueuedWant, Taken } from './store.ts';
 
 /** Maximum number of requests per claim. */
@@ -80,7 +80,10 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     if (request.lane !== 'refresh') {
       if (request.caller === caller) return;
       const position = this.lanes.position(request);
-      if (position === undefined || position <= this.lanes.ahead('interactive', caller)) return;
+      if (position === undefined) return;
+      const laterMs = this.estimateOf(request) - this.estimate('interactive', caller);
+      const isLater = position > this.lanes.ahead('interactive', caller);
+      if (laterMs < 0 || (laterMs === 0 && !isLater)) return;
     }
     const waits = this.lanes.remove(request);
     request.lane = 'interactive';
@@ -143,9 +146,9 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
   #isHeld(): IsHeld | undefined {
     if (this.lanes.waiting <= MOST_WANTS) return undefined;
     const { budget, now, rules } = this.store.view;
-    const reserves = new Reserves(budget, rules, now);
+    const allowances = new Allowances(budget, rules, now);
     const free = budget.limit - used(budget);
-    return (caller, lane) => reserves.waitMs({ caller, lane }, free) > 0;
+    return (caller, lane) => allowances.waitMs({ caller, lane }, free) > 0;
   }
 
   /** The requests that wait here, including parked ones; without refreshes during a drain. */

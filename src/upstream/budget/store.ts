@@ -1,8 +1,8 @@
 import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Slot, SlotRequest } from './budget.ts';
 import type { BudgetView } from './law/availability.ts';
+import type { WaitingCounts } from './law/callers/turns.ts';
 import type { KeyBudget, Lane, Rules } from './law/document.ts';
-import type { WaitingCounts } from './law/turns.ts';
 
 /** A request that a slot is claimed for. */
 export interface QueuedWant {

@@ -2,7 +2,7 @@ import type { Credential } from '../../auth/credential.ts';
 import { BoundedMap } from '../../bounded-map.ts';
 import { type Clock, Deadline } from '../../scheduling/clock.ts';
 import type { Budget } from '../budget/budget.ts';
-import { inTurns } from '../budget/law/turns.ts';
+import { inTurns } from '../budget/law/callers/turns.ts';
 import type { Cache, Hit } from './cache.ts';
 import type { KeyedRead } from './key.ts';
 

@@ -3,7 +3,7 @@ import type { QueueForecast } from '../budget/queue-forecast.ts';
 import type { Hit } from '../cache/cache.ts';
 import { type KeyedRead, tagsOfAnswer } from '../cache/key.ts';
 import type { Client } from '../client.ts';
-import type { Access, PlannedMode } from '../operation.ts';
+import { type Access, namedInBudget, type PlannedMode } from '../operation.ts';
 import type { Call, Read, Write } from '../request.ts';
 import { resourceOf } from '../wire/wire.ts';
 import type { DryRun, Wanted } from './dry-run.ts';
@@ -46,7 +46,7 @@ export class PlannedReads {
       const isOwn = dryRun.counts({ key, about: read.about });
       const arrival =
         !isOwn && this.#client.inFlight.isExpected(key)
-          ? this.#joins(of, caller.name, dryRun)
+          ? this.#joins(of, namedInBudget(caller), dryRun)
           : this.#calls(of, access, { dryRun, ...mode });
       if (read.page?.uncertain || read.page?.reload) dryRun.guesses();
       await arrival;
@@ -117,7 +117,7 @@ export class PlannedReads {
     lane: 'write' | 'interactive',
     dryRun: DryRun,
   ): Promise<void> {
-    const sent = { lane, caller: caller.name, requests };
+    const sent = { lane, caller: namedInBudget(caller), requests };
     return dryRun.timeline.sends(this.#queueOf(credential, dryRun), sent);
   }
 

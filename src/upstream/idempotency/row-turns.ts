@@ -3,7 +3,7 @@ import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import type { Budgets } from '../budget/budgets.ts';
 import type { CachedReads } from '../cached-reads.ts';
-import type { Access } from '../operation.ts';
+import { type Access, namedInBudget } from '../operation.ts';
 import type { Write } from '../request.ts';
 import { patienceOf } from './patience.ts';
 import type { RowLock, RowLocks } from './row-locks.ts';
@@ -73,7 +73,7 @@ export class RowTurns {
     if (lock) return lock;
     if (signal.aborted) throw signal.reason;
     const { budgets, clock, upstream } = this.#options;
-    const estimateMs = budgets.lookAt(credential).estimate('write', caller.name);
+    const estimateMs = budgets.lookAt(credential).estimate('write', namedInBudget(caller));
     const retryAfterMs = Math.max(LEAST_RETRY_MS, Math.ceil(estimateMs));
     const availableAt = new Date(clock.wall() + retryAfterMs);
     const reason = 'Other changes of the same object take too long.';

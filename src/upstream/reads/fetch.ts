@@ -7,7 +7,7 @@ import { type KeyedRead, tagsInFlight } from '../cache/key.ts';
 import type { RefreshedFor, Refresher } from '../cache/refresher.ts';
 import type { CachedReads } from '../cached-reads.ts';
 import { FallbackWillDo, fallbackWaitMs, servesAfter } from '../fallback.ts';
-import type { Access, Caller } from '../operation.ts';
+import { type Access, type Caller, namedInBudget } from '../operation.ts';
 import type { Call } from '../request.ts';
 import type { ReceivedValue } from '../wire/exchange.ts';
 import { type Failure, isLost, readError } from '../wire/failure.ts';
@@ -169,7 +169,11 @@ export class Fetcher {
       budget: budgets.of(of.credential),
       resource: read.resource,
       ...('caller' in purpose
-        ? { lane: 'interactive', caller: purpose.caller.name, planned: purpose.caller.receipt }
+        ? {
+            lane: 'interactive',
+            caller: namedInBudget(purpose.caller),
+            planned: purpose.caller.receipt,
+          }
         : {
             lane: 'refresh',
             caller: '',

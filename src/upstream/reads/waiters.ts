@@ -1,4 +1,5 @@
-import { BudgetExhausted, type UpstreamName } from '../../errors.ts';
+import { DEFAULT_CLASS } from '../../auth/caller-class.ts';
+import { BudgetExhausted, type UpstreamName, upstreamTitle } from '../../errors.ts';
 import type { EventStream } from '../../observe/event-stream.ts';
 import type { Asker } from '../../observe/events.ts';
 import type { AtOnce } from '../../scheduling/at-once.ts';
@@ -11,9 +12,10 @@ import {
   TakenOver,
   type Turn,
 } from '../budget/budget.ts';
+import { classOf, nameWithoutClass } from '../budget/law/callers/caller-names.ts';
 import type { Lane } from '../budget/law/document.ts';
 import { FallbackWillDo } from '../fallback.ts';
-import type { Caller } from '../operation.ts';
+import { type Caller, namedInBudget } from '../operation.ts';
 import type { Receipt } from '../receipt.ts';
 import type { Departing } from '../wire/wire.ts';
 import { type Outcome, Waiter } from './waiter.ts';
@@ -29,7 +31,7 @@ export interface WaitersWorld {
 interface WaitersOptions extends WaitersWorld {
   readonly budget: Budget;
   readonly lane: Lane;
-  /** The caller to which the slot is charged. */
+  /** The caller to which the slot is charged, see `callerInClass`. */
   readonly caller: string;
   /** The resource, e.g. `channels`. */
   readonly resource: string;
@@ -167,10 +169,11 @@ export class Waiters<T> implements SlotRequest {
     const operation = this.#first;
     this.#sender = operation;
     operation?.sent(this.#options.upstream, key);
-    const charged = lane === 'refresh' ? null : caller;
+    const charged = lane === 'refresh' ? null : nameWithoutClass(caller);
+    const callerClass = lane === 'refresh' ? null : classOf(caller);
     const asker = operation?.asker ?? null;
     const sharedWith = (): Asker[] => this.#askersBeside(asker);
-    return { operation, asker, sharedWith, caller: charged, lane, renews };
+    return { operation, asker, sharedWith, caller: charged, callerClass, lane, renews };
   }
 
   /** The operations whose callers wait, each once, without one of them. */
@@ -226,7 +229,7 @@ export class Waiters<T> implements SlotRequest {
     this.#waiters.add(waiter);
     // After its turn, only a refresh is promoted, because it may have to be sent again.
     const isPromoted = this.#state === 'queued' ? this.lane !== 'write' : this.lane === 'refresh';
-    if (isPromoted) budget.promote(this, caller.name);
+    if (isPromoted) budget.promote(this, namedInBudget(caller));
     if (this.#state !== 'queued') return waiter.answer;
     const { patienceMs } = waiter;
     if (patienceMs === 0) budget.sendNow(this);
@@ -274,7 +277,7 @@ export class Waiters<T> implements SlotRequest {
   #leaveIfTooLate(waiter: Waiter<T>, estimateMs: number, patienceMs = waiter.patienceMs): boolean {
     const isTurnedAway = this.#options.budget.turnsAway(this, estimateMs);
     if (estimateMs <= patienceMs && !isTurnedAway) return false;
-    this.#leave(waiter, this.#exhausted(estimateMs));
+    this.#leave(waiter, this.#exhausted(estimateMs, waiter));
     return true;
   }
 
@@ -287,8 +290,11 @@ export class Waiters<T> implements SlotRequest {
     const isQueued = this.#state === 'queued';
     const estimateMs = isQueued
       ? budget.estimateOf(this)
-      : budget.estimate(this.lane === 'write' ? 'write' : 'interactive', waiter.caller.name);
-    waiter.settle({ error: this.#exhausted(estimateMs) });
+      : budget.estimate(
+          this.lane === 'write' ? 'write' : 'interactive',
+          namedInBudget(waiter.caller),
+        );
+    waiter.settle({ error: this.#exhausted(estimateMs, waiter) });
   }
 
   #leave(waiter: Waiter<T>, reason: unknown): void {
@@ -317,9 +323,24 @@ export class Waiters<T> implements SlotRequest {
     if (this.#payer !== planned) planned?.spending.giveBack(upstream);
   }
 
-  #exhausted(estimateMs: number): BudgetExhausted {
+  #exhausted(estimateMs: number, { caller }: Waiter<T>): BudgetExhausted {
+    const { budget, clock, upstream } = this.#options;
     const retryAfterMs = Math.max(1, Math.ceil(estimateMs));
-    const availableAt = new Date(this.#options.clock.wall() + retryAfterMs);
-    return new BudgetExhausted(this.#options.upstream, retryAfterMs, availableAt);
+    const wall = clock.wall();
+    const availableAt = new Date(wall + retryAfterMs);
+    const quotas = budget.quotasOf(namedInBudget(caller)).filter(({ waitMs }) => waitMs > 0);
+    const quota = quotas.toSorted((one, other) => other.waitMs - one.waitMs)[0];
+    if (!quota) return new BudgetExhausted(upstream, retryAfterMs, availableAt);
+    const { limit, waitMs, window } = quota;
+    const name = caller.callerClass ?? DEFAULT_CLASS;
+    const api = upstreamTitle[upstream].replace('The', 'the');
+    const reason = `The class ${name} has used its ${limit} requests per ${window.toLowerCase()} to ${api}.`;
+    const resetAt = new Date(wall + Math.ceil(waitMs)).toISOString();
+    return new BudgetExhausted(upstream, retryAfterMs, availableAt, reason, {
+      class: name,
+      window,
+      limit,
+      resetAt,
+    });
   }
 }

@@ -110,7 +110,7 @@ export class Wire {
   #observed<T>(
     call: SentCall<T>,
     credential: Credential,
-    { asker, caller, lane, operation, renews, sharedWith }: Departing,
+    { asker, caller, callerClass, lane, operation, renews, sharedWith }: Departing,
     mayLeave: () => boolean,
   ): Promise<Exchanged<T>> {
     const { clock, events } = this.#options;
@@ -122,6 +122,7 @@ export class Wire {
       operation,
       asker,
       caller,
+      callerClass,
       lane,
       renews,
       sentAt: clock.now(),

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type KeyJournal, newKey } from '../../../src/upstream/budget/journal/journal.ts';
 import { availableMs, clearMs } from '../../../src/upstream/budget/law/availability.ts';
+import type { CallerWaits, WaitingCounts } from '../../../src/upstream/budget/law/callers/turns.ts';
 import {
   type ClaimResult,
   claimSlots,
@@ -15,7 +16,6 @@ import {
 } from '../../../src/upstream/budget/law/document.ts';
 import { cancelSlot, endSlot, renewSlot } from '../../../src/upstream/budget/law/ended.ts';
 import { onWire, purge, slotsOf, used } from '../../../src/upstream/budget/law/slots.ts';
-import type { CallerWaits, WaitingCounts } from '../../../src/upstream/budget/law/turns.ts';
 import { MemoryStore } from '../../../src/upstream/budget/memory-store.ts';
 import type { BudgetStore } from '../../../src/upstream/budget/store.ts';
 import type { Feedback } from '../../../src/upstream/wire/rate-limit-headers.ts';

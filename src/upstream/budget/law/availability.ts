@@ -1,7 +1,7 @@
+import type { WaitingCounts } from './callers/turns.ts';
 import { abreastMs } from './caution.ts';
 import type { KeyBudget, Rules } from './document.ts';
 import { comesBack, onWire, used } from './slots.ts';
-import type { WaitingCounts } from './turns.ts';
 
 /** A budget as last known, for estimates and display only. */
 export interface BudgetView {

@@ -1,21 +1,17 @@
+import { Allowances } from './callers/allowances.ts';
+import { countToday } from './callers/quotas.ts';
+import { Order, type WaitingCounts } from './callers/turns.ts';
 import { cautionMs, isStrict, sends } from './caution.ts';
-import {
-  type KeyBudget,
-  type Lane,
-  leftByRefreshes,
-  type Rules,
-  type TurnLane,
-} from './document.ts';
+import { type KeyBudget, type Lane, leftByRefreshes, type Rules } from './document.ts';
 import { refreshGoes, refreshMs } from './pace.ts';
-import { Reserves } from './reserves.ts';
 import { addHeld, comesBack } from './slots.ts';
-import { Order, type WaitingCounts } from './turns.ts';
 
 /** A request that wants a slot. */
 export interface WantedSlot {
   /** Name of the slot that it may get. */
   readonly id: string;
   readonly lane: Lane;
+  /** See `callerInClass`. */
   readonly caller: string;
   readonly lengthy?: boolean;
   /**
@@ -116,7 +112,7 @@ class Claim {
   /** Delay before the next claim after those. */
   #leadMs = Infinity;
   #refreshes: number;
-  readonly #reserves: Reserves;
+  readonly #allowances: Allowances;
   /** Delay before the next claim for callers that leave their slots to others. */
   #reserveMs = Infinity;
 
@@ -136,8 +132,8 @@ class Claim {
     this.#wire = claimant.wire;
     this.#free = claimant.free;
     this.#refreshes = claimant.waits.refreshes;
-    this.#reserves = new Reserves(b, rules, now);
-    this.#order = new Order(b.turns, [claimant.waits, ...claimant.bids]);
+    this.#allowances = new Allowances(b, rules, now);
+    this.#order = new Order(b.turns, [claimant.waits, ...claimant.bids], rules);
   }
 
   /** Grants slots or reserves them for others, until there is a reason to stop. */
@@ -164,23 +160,23 @@ class Claim {
   /** Lets callers wait that leave the free slots to others; these have no turn in this claim. */
   #reserve(): void {
     const free = this.#free - this.#reserved;
-    if (!this.#reserves.isUsed || free <= 0) return;
+    if (!this.#allowances.isUsed || free <= 0) return;
     this.#order.hold((caller, lane) => {
-      const waitMs = this.#reserves.waitMs({ caller, lane }, free);
+      const waitMs = this.#allowances.waitMs({ caller, lane }, free);
       if (waitMs > 0) this.#reserveMs = Math.min(this.#reserveMs, waitMs);
       return waitMs > 0;
     });
   }
 
   /** Assigns a slot to the caller whose turn it is, or reserves one for it. */
-  #give({ caller, lane }: { readonly caller: string; readonly lane: TurnLane }): void {
+  #give({ at, caller, lane }: NonNullable<Order['next']>): void {
     const want = this.#indexOf((each) => each.lane === lane && each.caller === caller);
     if (want >= 0) {
-      this.#grant(want);
+      this.#grant(want, at);
       return;
     }
     this.#reserved += 1;
-    this.#order.pass(lane);
+    this.#order.pass(lane, at);
     const isHere = this.#claimant.waits[lane].some(([each]) => each === caller);
     this.#leadMs = Math.min(this.#leadMs, isHere ? 1 : TURN_MS);
   }
@@ -217,14 +213,15 @@ class Claim {
     return this.#wants.findIndex((want, at) => !this.#granted[at] && isMeant(want));
   }
 
-  #grant(at: number, place?: number): void {
+  #grant(at: number, place = 0): void {
     const want = this.#wants[at];
     if (!want) return;
     sends(this.#b, this.#rules, this.#now, this.#wire);
     this.#order.serve(want.lane, place);
     const caller = want.lane === 'refresh' ? undefined : want.caller;
     addHeld(this.#b, this.#rules, this.#now, { ...want, caller, owner: this.#claimant.owner });
-    this.#reserves.changed();
+    if (caller !== undefined) countToday(this.#b, this.#rules, this.#now, caller);
+    this.#allowances.changed();
     this.#free -= 1;
     if (!want.lengthy) this.#wire += 1;
     this.#granted[at] = true;

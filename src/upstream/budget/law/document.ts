@@ -1,3 +1,5 @@
+import type { CallerClasses } from '../../../auth/caller-class.ts';
+
 /** The configured limit of one key. */
 export interface Rules {
   /** Requests per window; an announced limit takes its place. */
@@ -11,6 +13,10 @@ export interface Rules {
   readonly ghostMs: number | null;
   /** Shares of the limit that are reserved, see `Reserves`; absent for none. */
   readonly reserves?: ReservedShares;
+  /** The classes of callers; absent if there are none. */
+  readonly classes?: CallerClasses;
+  /** Difference of the wall clock, in milliseconds since 1970, to the clock of the budget. 0 by default. */
+  readonly wallOffsetMs?: number;
 }
 
 /** Shares of a limit, from 0 to 1. */
@@ -19,6 +25,30 @@ export interface ReservedShares {
   readonly writes: number;
   /** For callers that have sent nothing in the window. */
   readonly newcomers: number;
+}
+
+/** Creates the rules of a key; `wallOffsetMs` is read whenever it is needed. */
+export function newRules(
+  own: {
+    readonly limit: number;
+    readonly windowMs: number;
+    readonly reserves?: ReservedShares | undefined;
+    readonly classes?: CallerClasses | undefined;
+  },
+  counting: Pick<Rules, 'marginMs' | 'holdMs' | 'ghostMs'>,
+  wallOffsetMs: () => number,
+): Rules {
+  const { classes, limit, reserves, windowMs } = own;
+  return {
+    limit,
+    windowMs,
+    ...counting,
+    ...(reserves && { reserves }),
+    ...(classes && classes.size > 0 && { classes }),
+    get wallOffsetMs() {
+      return wallOffsetMs();
+    },
+  };
 }
 
 /** The order of lanes: writes, then reads that a caller waits for, then refreshes, for which no caller waits. */
@@ -90,12 +120,21 @@ interface Caution {
 
 /** The order of callers, see turns.ts. */
 export interface TurnState {
-  /** TurnState so far. */
+  /** Number of turns so far. */
   seq: number;
   /** Number of writes since the last read, while reads waited. */
   writesInARow: number;
   /** The latest turn of each caller that still waits. */
   readonly served: Record<TurnLane, Readonly<Record<string, number>>>;
+  /** The turns of classes of callers, see `ClassTurns`: the pass of the latest slot, and the next pass of each class. */
+  classes?: { readonly latest: number; readonly passes: Readonly<Record<string, number>> };
+}
+
+/** Slots of one day of the classes with a limit per day. */
+interface DayCounts {
+  /** Days since 1970, in UTC. */
+  readonly day: number;
+  readonly counts: Readonly<Record<string, number>>;
 }
 
 /**
@@ -126,6 +165,8 @@ export interface KeyBudget {
   /** Number of refreshes that may follow each other immediately, as of a given time. */
   readonly pace: { tokens: number; at: number };
   readonly turns: TurnState;
+  /** Absent before the first slot of a class with a limit per day. */
+  dayCounts?: DayCounts;
 }
 
 /** Number of requests sent in parallel before the first response, if co-tenants are possible. */

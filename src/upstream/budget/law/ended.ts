@@ -1,4 +1,5 @@
 import { type Feedback, LONGEST_PAUSE_WINDOWS } from '../../wire/rate-limit-headers.ts';
+import { uncountToday } from './callers/quotas.ts';
 import { accepted, coTenantSeen, heard } from './caution.ts';
 import type { HeldSlot, KeyBudget, Rules } from './document.ts';
 import { addAnswered, addCoTenants, addHeld, coTenants } from './slots.ts';
@@ -56,7 +57,9 @@ export function endSlot(b: KeyBudget, rules: Rules, now: number, ending: Ending)
 
 /** A request was not sent: its slot is free immediately. */
 export function cancelSlot(b: KeyBudget, id: string): void {
-  if (!takeHeld(b, id)) return;
+  const cancelled = takeHeld(b, id);
+  if (!cancelled) return;
+  if (cancelled.caller !== undefined) uncountToday(b, cancelled.caller);
   // It was counted as one that the upstream can count.
   for (const slot of b.held) slot.countable -= 1;
 }

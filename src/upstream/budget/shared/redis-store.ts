@@ -1,3 +1,4 @@
+import type { CallerClasses } from '../../../auth/caller-class.ts';
 import type { UpstreamName } from '../../../errors.ts';
 import type { EventStream } from '../../../observe/event-stream.ts';
 import type { DocumentStep, Effects, Surroundings } from '../../../redis/document-step.ts';
@@ -10,10 +11,17 @@ import { type Clock, momentOf } from '../../../scheduling/clock.ts';
 import type { Feedback } from '../../wire/rate-limit-headers.ts';
 import type { SharedResult, Slot, SlotRequest } from '../budget.ts';
 import type { BudgetView } from '../law/availability.ts';
-import { type KeyBudget, newBudget, type ReservedShares, type Rules } from '../law/document.ts';
+import { callerInClass, classOf, nameWithoutClass } from '../law/callers/caller-names.ts';
+import type { WaitingCounts } from '../law/callers/turns.ts';
+import {
+  type KeyBudget,
+  newBudget,
+  newRules,
+  type ReservedShares,
+  type Rules,
+} from '../law/document.ts';
 import { cancelSlot, endSlot, renewSlot } from '../law/ended.ts';
 import { purge } from '../law/slots.ts';
-import type { WaitingCounts } from '../law/turns.ts';
 import type { BudgetStore, Claimed, Queue } from '../store.ts';
 import {
   type Barred,
@@ -44,6 +52,7 @@ interface RedisStoreOptions extends SharedWorld {
   readonly limit: number;
   readonly windowMs: number;
   readonly reserves?: ReservedShares | undefined;
+  readonly classes?: CallerClasses | undefined;
   readonly timeoutMs: number;
   /** The name of a caller in data that others can read. */
   readonly nameOf: (caller: string) => string;
@@ -86,14 +95,14 @@ export class RedisStore implements BudgetStore {
   #pausedUntil: number | null = null;
 
   constructor(options: RedisStoreOptions) {
-    const { limit, nameOf, reserves, times, windowMs } = options;
+    const { clock, nameOf, times } = options;
     this.#options = options;
     this.answersInMs = times.callMs;
-    this.nameOf = nameOf;
+    this.nameOf = (caller) => callerInClass(nameOf(nameWithoutClass(caller)), classOf(caller));
     this.holdMs = holdMs(times, options);
     const { marginMs } = times;
-    const own = { limit, windowMs, ...(reserves && { reserves }) };
-    this.rules = { ...own, marginMs, holdMs: this.holdMs, ghostMs: GHOST_MS };
+    const counting = { marginMs, holdMs: this.holdMs, ghostMs: GHOST_MS };
+    this.rules = newRules(options, counting, () => clock.wall() - this.#now);
     this.budget = newBudget(this.rules, 0);
     let bidTexts: ReadonlyMap<string, string> | undefined;
     this.document = new SharedDocument({
@@ -112,13 +121,17 @@ export class RedisStore implements BudgetStore {
     const { clock, replica } = this.#options;
     const moment = clock.now();
     const { bids, budget, isAlive, rules } = this;
-    const { known } = this.document;
-    // On the clock of the budget.
-    const now = known ? known.now + (moment - known.heardAt) : 0;
+    const now = this.#now;
     purge(budget, rules, now);
     // When Redis is reachable again, none of its data is older than this.
     const heldMs = replica.heldMs(this.holdMs, moment);
     return { budget, now, rules, heldMs, bids: [...bids.values()], isAlive };
+  }
+
+  /** The current time on the clock of the budget; 0 before the first reply. */
+  get #now(): number {
+    const { known } = this.document;
+    return known ? known.now + (this.#options.clock.now() - known.heardAt) : 0;
   }
 
   /** Whether a replica is active. */

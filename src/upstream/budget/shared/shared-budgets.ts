@@ -1,9 +1,10 @@
+import type { CallerClasses } from '../../../auth/caller-class.ts';
 import { BoundedMap } from '../../../bounded-map.ts';
 import type { UpstreamName } from '../../../errors.ts';
 import type { EndedMessage } from '../../../redis/messages.ts';
 import type { SharedResult } from '../budget.ts';
+import { countWaiting } from '../law/callers/turns.ts';
 import type { ReservedShares } from '../law/document.ts';
-import { countWaiting } from '../law/turns.ts';
 import { QueuedBudget } from '../queued-budget.ts';
 import { RedisStore, type SharedWorld } from './redis-store.ts';
 
@@ -38,6 +39,7 @@ interface SharedKey {
   readonly rateLimit: number;
   readonly rateWindowMs: number;
   readonly reserves?: ReservedShares | undefined;
+  readonly classes?: CallerClasses | undefined;
   readonly timeoutMs: number;
 }
 
@@ -185,7 +187,8 @@ export class SharedBudgets {
 
   #newStore(key: SharedKey): RedisStore {
     const { nameOf, ...world } = this.#options;
-    const { rateLimit: limit, rateWindowMs: windowMs, reserves, timeoutMs, upstream } = key;
+    const { classes, rateLimit: limit, rateWindowMs: windowMs, reserves } = key;
+    const { timeoutMs, upstream } = key;
     return new RedisStore({
       ...world,
       upstream,
@@ -193,6 +196,7 @@ export class SharedBudgets {
       limit,
       windowMs,
       reserves,
+      classes,
       timeoutMs,
       nameOf: (caller) => nameOf('caller', caller),
       nextId: () => {

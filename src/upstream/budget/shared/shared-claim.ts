@@ -2,10 +2,10 @@ import type { Effects, Surroundings } from '../../../redis/document-step.ts';
 import type { SwapMoment } from '../../../redis/shared-document.ts';
 import type { Stamp } from '../../request.ts';
 import type { SlotRecord } from '../budget.ts';
+import { type CallerWaits, countWaiting, type WaitingCounts } from '../law/callers/turns.ts';
 import { claimSlots, type WantedSlot } from '../law/claim.ts';
 import type { AnsweredSlot, KeyBudget, Rules, TurnLane } from '../law/document.ts';
 import { onWire, used } from '../law/slots.ts';
-import { type CallerWaits, countWaiting, type WaitingCounts } from '../law/turns.ts';
 import type { QueuedWant } from '../store.ts';
 import { bidText } from './texts.ts';
 

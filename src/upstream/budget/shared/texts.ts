@@ -1,8 +1,10 @@
 import type { DocumentForm } from '../../../redis/shared-document.ts';
 import { jsonMembers } from '../../../storage/json-members.ts';
+import { classOf } from '../law/callers/caller-names.ts';
+import { dayCountsMs } from '../law/callers/quotas.ts';
+import { type CallerWaits, inTurns, type WaitingCounts } from '../law/callers/turns.ts';
 import { type KeyBudget, newBudget, type Rules } from '../law/document.ts';
 import { purge } from '../law/slots.ts';
-import type { CallerWaits, WaitingCounts } from '../law/turns.ts';
 
 /** Time for which a known budget without slots is remembered, in milliseconds. */
 const REMEMBERED_MS = 600_000;
@@ -30,6 +32,7 @@ export function budgetForm(rules: Rules): DocumentForm<KeyBudget> {
           Math.max(until ?? now, grantedAt + (rules.ghostMs ?? 0)),
         ),
         b.pause.until ?? now,
+        now + dayCountsMs(b, rules, now),
       ];
       const countsMs = moments.reduce((last, moment) => Math.max(last, moment), now) - now;
       return countsMs + (b.caution.blind ? UNKNOWN_MS : REMEMBERED_MS);
@@ -69,11 +72,24 @@ function isObject(value: unknown): value is Record<string, unknown> {
 /** The format of a bid in Redis. */
 export function bidText({ interactive, oldestMs, refreshes, write }: WaitingCounts): string {
   return JSON.stringify({
-    interactive: interactive.slice(0, MOST_CALLERS),
+    interactive: announced(interactive),
     oldestMs: Math.round(oldestMs),
     refreshes,
-    write: write.slice(0, MOST_CALLERS),
+    write: announced(write),
   });
+}
+
+/** The callers to announce: of each class those that have waited the longest. */
+function announced(callers: readonly CallerWaits[]): CallerWaits[] {
+  if (callers.length <= MOST_CALLERS) return [...callers];
+  const classes = new Map<string, CallerWaits[]>();
+  for (const each of callers) {
+    const name = classOf(each[0]);
+    const ofClass = classes.get(name);
+    if (ofClass) ofClass.push(each);
+    else classes.set(name, [each]);
+  }
+  return [...inTurns([...classes.values()])].slice(0, MOST_CALLERS);
 }
 
 /** The waiting requests of other replicas, by replica name. */

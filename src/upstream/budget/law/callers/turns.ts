@@ -1,4 +1,6 @@
-import type { Lane, TurnLane, TurnState } from './document.ts';
+import type { Lane, Rules, TurnLane, TurnState } from '../document.ts';
+import { classOf } from './caller-names.ts';
+import { ClassTurns } from './class-turns.ts';
 
 /** Number of writes in a row that go before the next waiting read. */
 const WRITES_IN_A_ROW = 3;
@@ -130,25 +132,40 @@ interface TurnPlace {
 export class Order {
   readonly #turns: TurnState;
   readonly #rounds: Record<TurnLane, TurnPlace[]>;
+  readonly #rules: Pick<Rules, 'classes'>;
+  readonly #classes: ClassTurns;
   #writesInARow: number;
   /** Callers without a turn in this simulation. */
   readonly #held: Record<TurnLane, Set<string>> = { write: new Set(), interactive: new Set() };
 
-  constructor(turns: TurnState, all: readonly WaitingCounts[]) {
+  constructor(turns: TurnState, all: readonly WaitingCounts[], rules: Pick<Rules, 'classes'>) {
     const round = (lane: TurnLane): TurnPlace[] =>
       roundOf(turns, lane, placesOf(all.flatMap((each) => each[lane])));
     this.#turns = turns;
+    this.#rules = rules;
+    this.#classes = new ClassTurns(turns, rules);
     this.#rounds = { write: round('write'), interactive: round('interactive') };
     this.#writesInARow = turns.writesInARow;
   }
 
   /** The caller whose turn is next. */
-  get next(): { readonly lane: TurnLane; readonly caller: string } | undefined {
+  get next():
+    | { readonly lane: TurnLane; readonly caller: string; readonly at: number }
+    | undefined {
     const { interactive, write } = this.#rounds;
     const waits = { write: write.length, interactive: interactive.length };
     const lane = nextLane({ writesInARow: this.#writesInARow }, waits);
-    const place = lane && this.#rounds[lane][0];
-    return place && { lane, caller: place.caller };
+    if (!lane) return undefined;
+    const at = this.#firstIn(this.#rounds[lane]);
+    const place = this.#rounds[lane][at];
+    return place && { lane, caller: place.caller, at };
+  }
+
+  /** The place whose turn is next in a round: of those whose turn had no result, or of the class whose turn it is. */
+  #firstIn(round: readonly TurnPlace[]): number {
+    if (round[0]?.since === null) return 0;
+    const next = this.#classes.next(new Set(round.map(({ caller }) => classOf(caller))));
+    return round.findIndex(({ caller }) => classOf(caller) === next);
   }
 
   /** The place of a caller in the round of a lane; -1 for none. */
@@ -168,11 +185,12 @@ export class Order {
   }
 
   /** A place in the round of a lane gets its turn in another process, or later. */
-  pass(lane: TurnLane, at = 0): TurnPlace | undefined {
+  pass(lane: TurnLane, at: number): TurnPlace | undefined {
     const readsWait = this.#rounds.interactive.length > 0;
     this.#writesInARow = inARowAfter(this.#writesInARow, lane, readsWait);
     const [place] = this.#rounds[lane].splice(at, 1);
     if (!place) return undefined;
+    this.#classes.serve(classOf(place.caller));
     place.count -= 1;
     // Back to the end of the round, after all callers without a turn in it.
     if (place.count > 0) this.#rounds[lane].push(place);
@@ -180,13 +198,16 @@ export class Order {
   }
 
   /** A place in the round of a lane gets its turn now; the document records it. */
-  serve(lane: Lane, at = 0): void {
+  serve(lane: Lane, at: number): void {
     const turns = this.#turns;
     const readsWait = this.#rounds.interactive.length > 0;
     turns.seq += 1;
     turns.writesInARow = inARowAfter(turns.writesInARow, lane, readsWait);
     if (lane === 'refresh') return;
+    const recorded = new ClassTurns(turns, this.#rules);
     const place = this.pass(lane, at);
+    if (place) recorded.serve(classOf(place.caller));
+    if (recorded.state) turns.classes = recorded.state;
     // Removes callers that no longer wait.
     const waiting = new Set(this.#held[lane]);
     for (const { caller } of this.#rounds[lane]) waiting.add(caller);

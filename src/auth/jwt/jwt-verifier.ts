@@ -1,11 +1,11 @@
 import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose';
-import { GatewayError } from '../errors.ts';
-import type { Clock } from '../scheduling/clock.ts';
-import type { JwtConfig } from './authenticate.ts';
+import { GatewayError } from '../../errors.ts';
+import type { AuthWorld, JwtConfig } from '../authenticate.ts';
+import { type CallerClasses, DEFAULT_CLASS } from '../caller-class.ts';
+import { unauthenticated } from '../refusal.ts';
+import { highestRole } from '../viewer.ts';
 import type { KeySet } from './jwks.ts';
-import { unauthenticated } from './refusal.ts';
 import type { VerifiedToken } from './verified-tokens.ts';
-import { highestRole } from './viewer.ts';
 
 /**
  * Signatures by a key that only the provider has. The list is fixed, so that no token can choose
@@ -36,7 +36,11 @@ const LONGEST_NAME = 1024;
 type VerifyJwt = (token: string, onKey: (revision: number) => void) => Promise<VerifiedToken>;
 
 /** Verifies the tokens that `config` describes, with `keys`. */
-export function createJwtVerifier(config: JwtConfig, keys: KeySet, clock: Clock): VerifyJwt {
+export function createJwtVerifier(
+  config: JwtConfig,
+  keys: KeySet,
+  { classes, clock }: Pick<AuthWorld, 'classes' | 'clock'>,
+): VerifyJwt {
   const options: JWTVerifyOptions = {
     algorithms: 'jwksUrl' in config.keys ? ASYMMETRIC : ['HS256'],
     issuer: config.issuer,
@@ -71,8 +75,10 @@ export function createJwtVerifier(config: JwtConfig, keys: KeySet, clock: Clock)
     }
     const { exp, nbf = Number.NEGATIVE_INFINITY, sub } = payload;
     if (!isName(sub) || exp === undefined) throw notValid();
-    const role = highestRole(rolesIn(payload, config.rolesClaim));
-    return { viewer: { name: sub, role }, revision, notBefore: nbf, expires: exp };
+    const role = highestRole(wordsIn(payload, config.rolesClaim));
+    const callerClass = classIn(payload, config.classClaim, classes);
+    const viewer = { name: sub, role, ...(callerClass === undefined ? {} : { callerClass }) };
+    return { viewer, revision, notBefore: nbf, expires: exp };
   };
 }
 
@@ -99,7 +105,7 @@ function isName(sub: unknown): sub is string {
 }
 
 /** A claim by its name, or else by its path, as in `realm_access.roles`: a list, or words in a string. */
-function rolesIn(payload: JWTPayload, claim: string): readonly unknown[] {
+function wordsIn(payload: JWTPayload, claim: string): readonly unknown[] {
   let value: unknown = payload[claim];
   if (value === undefined) {
     value = payload;
@@ -109,4 +115,12 @@ function rolesIn(payload: JWTPayload, claim: string): readonly unknown[] {
   }
   if (typeof value === 'string') return value.split(/[\s,]+/);
   return Array.isArray(value) ? value : [];
+}
+
+/** The first known class in a claim; undefined for the default class, and if there is none. */
+function classIn(payload: JWTPayload, claim: string, classes: CallerClasses): string | undefined {
+  if (claim === '') return undefined;
+  const known = (word: unknown): word is string => typeof word === 'string' && classes.has(word);
+  const word = wordsIn(payload, claim).find(known);
+  return word === DEFAULT_CLASS ? undefined : word;
 }

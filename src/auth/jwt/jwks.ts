@@ -7,8 +7,8 @@ import {
   type FlattenedJWSInput,
   type JWSHeaderParameters,
 } from 'jose';
-import { GatewayError } from '../errors.ts';
-import type { Clock } from '../scheduling/clock.ts';
+import { GatewayError } from '../../errors.ts';
+import type { Clock } from '../../scheduling/clock.ts';
 
 /** The keys that tokens are verified with. */
 export interface KeySet {

@@ -1,6 +1,6 @@
-import { BoundedMap } from '../bounded-map.ts';
-import { createLocalDigest, type Digest } from '../digest.ts';
-import type { Viewer } from './viewer.ts';
+import { BoundedMap } from '../../bounded-map.ts';
+import { createLocalDigest, type Digest } from '../../digest.ts';
+import type { Viewer } from '../viewer.ts';
 
 /** What the verification of a token found. The token itself is not part of it. */
 export interface VerifiedToken {

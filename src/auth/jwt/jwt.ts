@@ -1,9 +1,9 @@
-import type { Authenticate, AuthWorld, JwtConfig } from './authenticate.ts';
+import type { Authenticate, AuthWorld, JwtConfig } from '../authenticate.ts';
+import { bearerOf } from '../refusal.ts';
+import type { Viewer } from '../viewer.ts';
 import { createJwks, type KeySet } from './jwks.ts';
 import { createJwtVerifier, isTimely } from './jwt-verifier.ts';
-import { bearerOf } from './refusal.ts';
 import { VerifiedTokens } from './verified-tokens.ts';
-import type { Viewer } from './viewer.ts';
 
 /** What a verification rests on so far: until it has its key, the keys that there were when it began. */
 interface Basis {
@@ -28,7 +28,7 @@ interface Verification {
 export function createJwtCheck(config: JwtConfig, world: AuthWorld): Authenticate {
   const { clockToleranceSeconds, keys: source } = config;
   const keys = 'jwksUrl' in source ? createJwks(source.jwksUrl, world) : sharedKey(source.secret);
-  const verifyJwt = createJwtVerifier(config, keys, world.clock);
+  const verifyJwt = createJwtVerifier(config, keys, world);
   const verified = new VerifiedTokens();
   /** By the digests of the tokens. */
   const running = new Map<string, Verification>();

@@ -1,0 +1,96 @@
+/** What the operator grants a class of callers, under each API key. */
+export interface CallerClass {
+  /**
+   * Its share of the slots while callers of several classes wait, relative to the other classes; 0 for what the others
+   * leave.
+   */
+  readonly weight: number;
+  /** Maximum number of upstream requests of all its callers per minute; `null` for no limit of its own. */
+  readonly maxCallsPerMinute: number | null;
+  /** The same per day, in UTC. */
+  readonly maxCallsPerDay: number | null;
+}
+
+/** The classes of callers by name. A caller without a class, or with an unknown one, is in `DEFAULT_CLASS`. */
+export type CallerClasses = ReadonlyMap<string, CallerClass>;
+
+/** The class of callers for which no other is configured. */
+export const DEFAULT_CLASS = 'default';
+
+/** Maximum number of classes: each is a label of metrics. */
+const MAX_CLASSES = 16;
+
+const unlimited: CallerClass = { weight: 1, maxCallsPerMinute: null, maxCallsPerDay: null };
+const MAX_WEIGHT = 1000;
+const MAX_CALLS = 1_000_000_000;
+
+/** Whether a text can be the name of a class: it appears in logs, metrics and the graph. */
+export function isClassName(name: unknown): name is string {
+  return typeof name === 'string' && /^[a-z][a-z0-9-]{0,31}$/.test(name);
+}
+
+/** What a class is granted; the default for an unknown one. */
+export function classRules(classes: CallerClasses | undefined, name: string): CallerClass {
+  return classes?.get(name) ?? unlimited;
+}
+
+/**
+ * Parses classes: `{"agent": {"weight": 1, "maxCallsPerMinute": 8, "maxCallsPerDay": 5000}, …}`. All members are
+ * optional.
+ * @throws TypeError whose message says what is wrong and where.
+ */
+export function parseCallerClasses(text: string): CallerClasses {
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    throw new TypeError('is not JSON');
+  }
+  if (!isObject(content)) throw new TypeError('is not a JSON object');
+  const entries = Object.entries(content);
+  if (entries.length > MAX_CLASSES) throw new TypeError(`has more than ${MAX_CLASSES} classes`);
+  return new Map(entries.map(([name, rules]) => [checkedName(name), parseRules(name, rules)]));
+}
+
+function checkedName(name: string): string {
+  const isName: boolean = isClassName(name);
+  if (isName) return name;
+  throw new TypeError(
+    `has the class ${JSON.stringify(name.slice(0, 40))}, whose name is not 1 to 32 lower-case letters, digits or -, beginning with a letter`,
+  );
+}
+
+function parseRules(name: string, rules: unknown): CallerClass {
+  if (!isObject(rules)) throw new TypeError(`has the class ${name}, which is not an object`);
+  for (const member of Object.keys(rules)) {
+    if (!Object.hasOwn(unlimited, member)) {
+      const known = Object.keys(unlimited).join(', ');
+      throw new TypeError(
+        `has an unknown member ${JSON.stringify(member.slice(0, 40))} in ${name}; known are ${known}`,
+      );
+    }
+  }
+  const { maxCallsPerDay = null, maxCallsPerMinute = null, weight = unlimited.weight } = rules;
+  if (!isWithin(weight, 0, MAX_WEIGHT) || (weight > 0 && weight < 1 / MAX_WEIGHT)) {
+    throw new TypeError(`has a weight in ${name} that is neither 0 nor from 0.001 to 1000`);
+  }
+  return {
+    weight,
+    maxCallsPerMinute: parseQuota(name, 'maxCallsPerMinute', maxCallsPerMinute),
+    maxCallsPerDay: parseQuota(name, 'maxCallsPerDay', maxCallsPerDay),
+  };
+}
+
+function parseQuota(name: string, member: string, value: unknown): number | null {
+  if (value === null) return null;
+  if (Number.isSafeInteger(value) && isWithin(value, 0, MAX_CALLS)) return value;
+  throw new TypeError(`has a ${member} in ${name} that is not an integer from 0 to ${MAX_CALLS}`);
+}
+
+function isWithin(value: unknown, least: number, most: number): value is number {
+  return typeof value === 'number' && value >= least && value <= most;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,236 @@
+import { classRules } from '../../../../auth/caller-class.ts';
+import type { KeyBudget, Lane, Rules } from '../document.ts';
+import { slotsOf } from '../slots.ts';
+import { classOf } from './caller-names.ts';
+
+/*
+ * Limits a burst to its own caller. Some slots of each window are reserved: for writes, and for callers that have sent
+ * nothing in it. A caller whose turn is over, because it or its class has had more than its share of the other slots,
+ * leaves these free. It also leaves the slots that the callers and classes with less of their shares are expected to
+ * need, as many as in the last window. A reserved slot is lent to it if slots that replace it become free soon enough,
+ * so the window is used even if one caller is the only one that waits.
+ *
+ * The classes with slots in the window share it by weight, and the callers of a class share equally.
+ */
+
+/** A slot is lent for this share of a window: a reserve is complete again after that time. */
+const LENT_WINDOWS = 1 / 4;
+
+/** The weight of a class without weight, beside others. */
+const WITHOUT_WEIGHT = 1e-6;
+
+/** Numbers of reserved slots. */
+interface Reserved {
+  readonly writes: number;
+  readonly newcomers: number;
+}
+
+/** The reserved slots of a limit. A share of a low limit is less than one slot, and reserves none. */
+function reservedOf(limit: number, { reserves }: Pick<Rules, 'reserves'>): Reserved {
+  const { newcomers = 0, writes = 0 } = reserves ?? {};
+  return { writes: Math.floor(limit * writes), newcomers: Math.floor(limit * newcomers) };
+}
+
+/** A caller that wants a slot. */
+export interface Wanting {
+  /** Its name in the turns. */
+  readonly caller: string;
+  readonly lane: Lane;
+}
+
+/** The slots of a caller in the window, and those of its class. */
+interface Holding {
+  readonly caller: string;
+  /** Of its class. */
+  readonly name: string;
+  readonly ofClass: number;
+  readonly own: number;
+}
+
+/** The slots in the window, by caller and by class. */
+interface Counted {
+  readonly callers: ReadonlyMap<string, number>;
+  readonly classes: ReadonlyMap<string, { readonly slots: number; readonly callers: number }>;
+}
+
+/** Slots that become free together. */
+interface Freeing {
+  /** The caller that uses them; `null` if there is none, or it is unknown. */
+  readonly owner: string | null;
+  readonly count: number;
+  readonly inMs: number;
+}
+
+/** Which free slots a caller leaves to others, at one moment of a purged document. */
+export class Reserves {
+  readonly #b: KeyBudget;
+  readonly #rules: Rules;
+  readonly #now: number;
+  readonly #reserved: Reserved;
+  /** The slots in the window; counted when they are first needed. */
+  #counted: Counted | undefined;
+  #known: readonly Freeing[] | undefined;
+
+  constructor(b: KeyBudget, rules: Rules, now: number) {
+    this.#b = b;
+    this.#rules = rules;
+    this.#now = now;
+    this.#reserved = reservedOf(b.limit, rules);
+  }
+
+  /** Whether any slot is reserved. */
+  get isUsed(): boolean {
+    return this.#reserved.writes + this.#reserved.newcomers > 0;
+  }
+
+  /** The callers whose turn is over. */
+  over(): string[] {
+    return this.isUsed ? [...this.#counts.callers.keys()].filter((each) => this.isOver(each)) : [];
+  }
+
+  /** Whether a caller, or its class, has had more than its share of the slots that are not reserved. */
+  isOver(caller: string): boolean {
+    return this.isUsed && this.#isOver(this.#holdingOf(caller));
+  }
+
+  /** The document has changed. */
+  changed(): void {
+    this.#counted = undefined;
+    this.#known = undefined;
+  }
+
+  /**
+   * Milliseconds until a caller may take a slot, as far as others need it, if `free` slots are free and no other
+   * request takes one; 0 if it may now. `free` is negative if more requests are sent before.
+   */
+  waitMs(want: Wanting, free: number): number {
+    if (!this.isUsed || this.#isPlenty(free)) return 0;
+    return this.#waitMs(want, this.#holdingOf(want.caller), free);
+  }
+
+  /** Number of `free` slots that a caller may take now, in this lane. */
+  available(want: Wanting, free: number): number {
+    if (!this.isUsed) return Math.max(0, free);
+    const holding = this.#holdingOf(want.caller);
+    let [low, high] = [0, Math.max(0, free)];
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if (this.#waitMs(want, withMore(holding, middle - 1), free - middle + 1) > 0)
+        high = middle - 1;
+      else low = middle;
+    }
+    return low;
+  }
+
+  /** Whether so many slots are free that none is left to others, whatever they have used. */
+  #isPlenty(free: number): boolean {
+    const { newcomers, writes } = this.#reserved;
+    return free > Math.max(newcomers + writes, this.#b.limit - free);
+  }
+
+  /** The same for a caller with these slots in the window. */
+  #waitMs({ lane }: Pick<Wanting, 'lane'>, holding: Holding, free: number): number {
+    if (!this.#isOver(holding)) return 0;
+    const { newcomers, writes } = this.#reserved;
+    const reserved = lane === 'write' ? newcomers : newcomers + writes;
+    const expected = this.#expected(holding);
+    const { windowMs } = this.#rules;
+    /** For how long this number of free slots is sufficient for the others. */
+    const lastsMs = (left: number): number => {
+      const reserveMs = left < reserved ? (left / reserved) * LENT_WINDOWS * windowMs : Infinity;
+      return Math.min(reserveMs, left < expected ? (left / expected) * windowMs : Infinity);
+    };
+    let waitMs = 0;
+    let left = free - 1;
+    for (const { count, inMs } of this.#freeing) {
+      if (left >= Math.max(reserved, expected)) break;
+      waitMs = Math.max(waitMs, left < 0 ? inMs : inMs - lastsMs(left));
+      left += count;
+    }
+    return waitMs > 0 ? Math.min(waitMs, this.#overMs(holding)) : 0;
+  }
+
+  /** Number of slots that the callers and classes with less of their shares are expected to need. */
+  #expected({ caller, name, ofClass, own }: Holding): number {
+    const { callers, classes } = this.#counts;
+    let expected = 0;
+    for (const [each, count] of callers) {
+      if (each !== caller && classOf(each) === name && count < own) expected += count;
+    }
+    if (classes.size === 0 || (classes.size === 1 && classes.has(name))) return expected;
+    const part = ofClass / this.#weightOf(name);
+    for (const [each, { slots }] of classes) {
+      if (each !== name && slots / this.#weightOf(each) < part) expected += slots;
+    }
+    return expected;
+  }
+
+  #isOver({ caller, name, ofClass, own }: Holding): boolean {
+    if (ofClass === 0) return false;
+    const { callers, classes } = this.#counts;
+    const { newcomers, writes } = this.#reserved;
+    const shared = this.#b.limit - newcomers - writes;
+    let weights = classes.has(name) ? 0 : this.#weightOf(name);
+    for (const each of classes.keys()) weights += this.#weightOf(each);
+    const share = (shared * this.#weightOf(name)) / weights;
+    // One class alone has the whole window, and its new callers are within their turn.
+    if (weights > this.#weightOf(name) && ofClass >= Math.max(1, share)) return true;
+    const count = (classes.get(name)?.callers ?? 0) + (callers.has(caller) ? 0 : 1);
+    return own > 0 && own >= Math.max(1, share / count);
+  }
+
+  /** Milliseconds until so many slots of a caller and its class are free again that its turn is not over. */
+  #overMs(holding: Holding): number {
+    let { ofClass, own } = holding;
+    for (const { inMs, owner } of this.#freeing) {
+      if (owner === null || classOf(owner) !== holding.name) continue;
+      ofClass -= 1;
+      if (owner === holding.caller) own -= 1;
+      if (!this.#isOver({ ...holding, ofClass, own })) return inMs;
+    }
+    return Number.POSITIVE_INFINITY;
+  }
+
+  /** A class without weight has a share only if no other class has slots. */
+  #weightOf(name: string): number {
+    return classRules(this.#rules.classes, name).weight || WITHOUT_WEIGHT;
+  }
+
+  #holdingOf(caller: string): Holding {
+    const { callers, classes } = this.#counts;
+    const name = classOf(caller);
+    const ofClass = classes.get(name)?.slots ?? 0;
+    return { caller, name, ofClass, own: callers.get(caller) ?? 0 };
+  }
+
+  get #counts(): Counted {
+    if (this.#counted) return this.#counted;
+    const callers = new Map<string, number>();
+    const classes = new Map<string, { slots: number; callers: number }>();
+    for (const slots of [this.#b.held, this.#b.answered]) {
+      for (const { caller } of slots) {
+        if (caller === undefined) continue;
+        const own = callers.get(caller) ?? 0;
+        callers.set(caller, own + 1);
+        const ofClass = classes.get(classOf(caller)) ?? { slots: 0, callers: 0 };
+        classes.set(classOf(caller), ofClass);
+        ofClass.slots += 1;
+        if (own === 0) ofClass.callers += 1;
+      }
+    }
+    this.#counted = { callers, classes };
+    return this.#counted;
+  }
+
+  /** The slots that become free, in the order of time; cached until the document changes. */
+  get #freeing(): readonly Freeing[] {
+    this.#known ??= slotsOf(this.#b, this.#rules, this.#now).map(({ caller, count, until }) => {
+      return { owner: caller, count, inMs: until - this.#now };
+    });
+    return this.#known;
+  }
+}
+
+function withMore(holding: Holding, slots: number): Holding {
+  return { ...holding, ofClass: holding.ofClass + slots, own: holding.own + slots };
+}
