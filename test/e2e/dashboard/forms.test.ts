@@ -129,7 +129,7 @@ describeWith([chromium, dashboardPackages], 'the forms of the dashboard', () => 
     await page.getByText(/^Your operation waited .+, the neighbor’s/).waitFor();
     const mine = ({ path }: { path: string }): boolean => path.includes('purchase');
     const asked = world.sandbox.market.requests.filter(mine);
-    expect(asked.length).toBe(21);
+    expect(asked.length).toBe(13);
   });
 
   it.each(views)('is accessible with all of that on it: $scheme, $width', async (view) => {
