@@ -17,6 +17,7 @@ Usage: links-market-gateway [command] [options]
                   token, delete its entry; a running gateway reads changes within a second.
     --name NAME     name of the caller: up to 64 letters, digits or any of . _ @ -
     --role ROLE     ${roles.join(', ')}: each includes the permissions of those before it
+    --class CLASS   class of the caller, of CALLER_CLASSES; default without it
     --expires DATE  expiry: a date, at midnight UTC, or a time with an offset
     --file FILE     default: AUTH_TOKENS_FILE, or else tokens.json
   check-config    Prints the value of each setting. Same as --check-config.

@@ -1,3 +1,4 @@
+import type { CallerClasses } from '../../src/auth/caller-class.ts';
 import { inBackground } from '../../src/scheduling/at-once.ts';
 import type { Clock } from '../../src/scheduling/clock.ts';
 import type { Budget, SlotRequest, Turn } from '../../src/upstream/budget/budget.ts';
@@ -50,10 +51,11 @@ export function createBudget(
   windowMs: number,
   journal: KeyJournal = newKey,
   reserves?: ReservedShares,
+  classes?: CallerClasses,
 ): Budget {
   return new QueuedBudget(
     clock,
-    new MemoryStore({ upstream: 'LINKS', clock, limit, windowMs, journal, reserves }),
+    new MemoryStore({ upstream: 'LINKS', clock, limit, windowMs, journal, reserves, classes }),
   );
 }
 

@@ -1,16 +1,10 @@
+import { CallerQueues } from './caller-queues.ts';
+import { aheadElsewhere } from './law/availability.ts';
+import { type Behind, NONE_BEHIND } from './law/callers/allowances.ts';
 import { classOf } from './law/callers/caller-names.ts';
 import { ClassTurns } from './law/callers/class-turns.ts';
-import {
-  acrossLanes,
-  beforeInLane,
-  type CallerWaits,
-  inARowAfter,
-  inTurns,
-  nextLane,
-  roundOf,
-  type WaitingCounts,
-} from './law/callers/turns.ts';
-import type { KeyBudget, Lane, Rules, TurnLane, TurnState } from './law/document.ts';
+import type { CallerWaits, WaitingCounts } from './law/callers/turns.ts';
+import type { KeyBudget, Lane, Rules, TurnLane } from './law/document.ts';
 
 /** An entry that waits for a slot. */
 export interface Waiting {
@@ -29,13 +23,17 @@ interface KnownTurns {
 /** Whether a caller, by its name in the turns, leaves the free slots to others. */
 export type IsHeld = (caller: string, lane: TurnLane) => boolean;
 
+/** The queues of a class of callers. */
+type ClassQueues<W> = Record<TurnLane, CallerQueues<W>>;
+
 /** The waiting entries of this process, in the order in which the law grants slots. */
 export class Lanes<W extends Waiting> {
   readonly #of: KnownTurns;
   readonly #rules: Pick<Rules, 'classes'>;
   /** The name of a caller in the turns. */
   readonly nameOf: (caller: string) => string;
-  #queues: Record<TurnLane, CallerQueues<W>>;
+  /** The queues of the classes that wait. */
+  readonly #classes = new Map<string, ClassQueues<W>>();
   readonly #refreshes = new Set<W>();
   /** Number of waiting entries in all lanes. */
   waiting = 0;
@@ -51,20 +49,12 @@ export class Lanes<W extends Waiting> {
     this.#of = of;
     this.#rules = rules;
     this.nameOf = nameOf;
-    this.#queues = {
-      write: new CallerQueues<W>('write', rules),
-      interactive: new CallerQueues<W>('interactive', rules),
-    };
   }
 
   /** Number of waiting entries in a lane. */
   size(lane: Lane): number {
-    return lane === 'refresh' ? this.#refreshes.size : this.#queues[lane].size;
-  }
-
-  /** Number of callers with requests in a lane. */
-  callers(lane: TurnLane): number {
-    return this.#queues[lane].callers;
+    if (lane === 'refresh') return this.#refreshes.size;
+    return [...this.#classes.values()].reduce((sum, queues) => sum + queues[lane].size, 0);
   }
 
   /** The first waiting request of a caller that is not held; undefined if there is none. */
@@ -73,33 +63,43 @@ export class Lanes<W extends Waiting> {
     return next.done ? undefined : next.value;
   }
 
-  /** The lane whose turn is next; undefined when nothing waits. */
+  /** The lane whose turn is next, with a write of any class before reads; undefined when nothing waits. */
   get next(): Lane | undefined {
-    return (
-      nextLane(this.#of.budget.turns, this.#sizes) ??
-      (this.#refreshes.size > 0 ? 'refresh' : undefined)
-    );
+    let next: Lane | undefined = this.#refreshes.size > 0 ? 'refresh' : undefined;
+    const turns = this.#turns;
+    for (const [name, queues] of this.#classes) {
+      const lane = turns.laneOf(name, sizesOf(queues));
+      // It is sent if a read would be sent, and sometimes sooner.
+      if (lane === 'write') return lane;
+      next = lane ?? next;
+    }
+    return next;
   }
 
   /** A copy of the lanes with the same entries, for a simulation on a copy of the turns. */
   copy(budget: KeyBudget): Lanes<W> {
     const copy = new Lanes<W>({ budget }, this.#rules, this.nameOf);
-    const { interactive, write } = this.#queues;
-    copy.#queues = { write: write.copy(), interactive: interactive.copy() };
+    for (const [name, { interactive, write }] of this.#classes) {
+      copy.#classes.set(name, { write: write.copy(copy), interactive: interactive.copy(copy) });
+    }
     for (const refresh of this.#refreshes) copy.#refreshes.add(refresh);
     copy.waiting = this.waiting;
     for (const waiting of this.inOrder()) copy.#names.set(waiting, this.callerOf(waiting));
     return copy;
   }
 
-  /** Queues an entry, with `again` before all others of its lane; `name` is the name of its caller in the turns. */
+  /** Queues an entry, with `again` before all others of its class and lane; `name` is the name of its caller in the turns. */
   add(waiting: W, again = false, name = this.nameOf(waiting.caller)): void {
     const { lane } = waiting;
     this.waiting += 1;
     this.#names.set(waiting, name);
-    if (lane === 'refresh') this.#refreshes.add(waiting);
-    else if (again) this.#queues[lane].again(waiting);
-    else this.#queues[lane].add(waiting, name, this.#of.budget.turns.seq);
+    if (lane === 'refresh') {
+      this.#refreshes.add(waiting);
+      return;
+    }
+    const queues = this.#queuesOf(classOf(name))[lane];
+    if (again) queues.again(waiting);
+    else queues.add(waiting, name, this.#of.budget.turns.seq);
   }
 
   /** The name of the entry's caller in the turns. */
@@ -109,22 +109,28 @@ export class Lanes<W extends Waiting> {
 
   /** Removes an entry; false if it does not wait here. */
   remove(waiting: W): boolean {
-    const { lane } = waiting;
-    const isOut =
-      lane === 'refresh'
-        ? this.#refreshes.delete(waiting)
-        : this.#queues[lane].remove(waiting, this.callerOf(waiting));
+    const isOut = this.#remove(waiting);
     if (isOut) this.waiting -= 1;
     return isOut;
   }
 
+  #remove(waiting: W): boolean {
+    const { lane } = waiting;
+    if (lane === 'refresh') return this.#refreshes.delete(waiting);
+    const caller = this.callerOf(waiting);
+    const queues = this.#classes.get(classOf(caller));
+    if (!queues?.[lane].remove(waiting, caller)) return false;
+    if (queues.write.size + queues.interactive.size === 0) this.#classes.delete(classOf(caller));
+    return true;
+  }
+
   /** Number of waiting requests, in the form that the law needs. */
   get waits(): WaitingCounts {
-    const callerOf = (waiting: W): string => this.callerOf(waiting);
     const mostUrgent = (): number => this.mostUrgent(1)[0]?.urgency ?? 0;
+    const queues = [...this.#classes.values()];
     return {
-      write: this.#queues.write.waits(callerOf),
-      interactive: this.#queues.interactive.waits(callerOf),
+      write: queues.flatMap(({ write }) => write.waits),
+      interactive: queues.flatMap(({ interactive }) => interactive.waits),
       refreshes: this.#refreshes.size,
       // Evaluates all of them.
       get oldestMs() {
@@ -157,340 +163,140 @@ export class Lanes<W extends Waiting> {
 
   /** The waiting writes and reads, in the order in which they are sent if no others arrive. */
   *inOrder(isHeld?: IsHeld): Generator<W> {
-    const turns = this.#of.budget.turns;
-    const queues = isHeld ? this.#without(isHeld) : this.#queues;
-    const { interactive, write } = queues;
-    const left = { write: write.size, interactive: interactive.size };
-    // The turns of classes go on over both lanes.
-    const classes = new ClassTurns(turns, this.#rules);
-    const orders = {
-      write: write.inOrder(turns, classes),
-      interactive: interactive.inOrder(turns, classes),
-    };
-    // If only one lane has requests, there is nothing to decide.
-    if (left.write === 0) yield* orders.interactive;
-    if (left.interactive === 0) yield* orders.write;
-    if (left.write === 0 || left.interactive === 0) return;
-    let { writesInARow } = turns;
-    for (let lane = nextLane(turns, left); lane; lane = nextLane({ writesInARow }, left)) {
-      const next = orders[lane].next();
-      if (next.done) return;
-      writesInARow = inARowAfter(writesInARow, lane, left.interactive > 0);
-      left[lane] -= 1;
+    const turns = this.#turns;
+    const left = new Map(
+      [...this.#classes].map(([name, all]) => {
+        const { interactive, write } = isHeld ? without(all, isHeld) : all;
+        const state = this.#of.budget.turns;
+        const orders = { write: write.inOrder(state), interactive: interactive.inOrder(state) };
+        return [name, { orders, sizes: sizesOf({ write, interactive }) }];
+      }),
+    );
+    for (let name = turns.next(left.keys()); name !== undefined; name = turns.next(left.keys())) {
+      const own = left.get(name);
+      const lane = own && turns.laneOf(name, own.sizes);
+      const next = lane && own.orders[lane].next();
+      if (!next || next.done) {
+        left.delete(name);
+        continue;
+      }
+      turns.serve(name, lane, own.sizes.interactive > 0);
+      own.sizes[lane] -= 1;
       yield next.value;
     }
   }
 
   /**
-   * Number of entries before a waiting one, without those of callers `behind` all others; undefined if it does not
-   * wait, or is a refresh.
+   * Number of entries before a waiting one; undefined if it does not wait, or is a refresh. `bids` are those of other
+   * processes; `behind` are those that it is before in any case.
    */
-  position(waiting: W, behind: readonly string[] = []): number | undefined {
+  position(
+    waiting: W,
+    behind = NONE_BEHIND,
+    bids: readonly WaitingCounts[] = [],
+  ): number | undefined {
     const { lane } = waiting;
     if (lane === 'refresh') return undefined;
-    const turns = this.#of.budget.turns;
-    const before = this.#queues[lane].position(turns, waiting, this.callerOf(waiting), behind);
-    return before === undefined ? undefined : this.#across(lane, before, behind);
+    const caller = this.callerOf(waiting);
+    const inClass = this.#inClass(lane, caller, behind, waiting);
+    if (inClass === undefined) return undefined;
+    return this.before(classOf(caller), inClass, behind, bids);
   }
 
-  /** Number of entries before a new one of this caller in this lane, without those of callers `behind` all others. */
-  ahead(lane: TurnLane, caller: string, behind: readonly string[] = []): number {
-    const turns = this.#of.budget.turns;
-    const before = this.#queues[lane].ahead(turns, this.nameOf(caller), behind);
-    return this.#across(lane, before, behind);
+  /** The same for a new entry of a caller in a lane. */
+  ahead(
+    lane: TurnLane,
+    caller: string,
+    behind = NONE_BEHIND,
+    bids: readonly WaitingCounts[] = [],
+  ): number {
+    const name = this.nameOf(caller);
+    const inClass = this.#inClass(lane, name, behind) ?? 0;
+    return this.before(classOf(name), inClass, behind, bids);
   }
 
   /** Number of entries of a caller's class before a waiting one, or before a new one of the caller. */
   aheadInClass(lane: TurnLane, caller: string, waiting?: W): number {
-    const turns = this.#of.budget.turns;
-    const { write } = this.#queues;
-    const own = this.#queues[lane].aheadInClass(turns, caller, waiting);
-    return own + (lane === 'interactive' ? write.sizeOfClass(caller) : 0);
-  }
-
-  /** Number of requests of both lanes before one with this many of its own lane before it. */
-  #across(lane: TurnLane, before: number, behind: readonly string[]): number {
-    const { interactive, write } = this.#queues;
-    return acrossLanes(this.#of.budget.turns, lane, before, {
-      write: write.size - write.sizeOf(behind),
-      interactive: interactive.size - interactive.sizeOf(behind),
-    });
-  }
-
-  get #sizes(): Record<TurnLane, number> {
-    return { write: this.#queues.write.size, interactive: this.#queues.interactive.size };
-  }
-
-  #without(isHeld: IsHeld): Record<TurnLane, CallerQueues<W>> {
-    const callerOf = (waiting: W): string => this.callerOf(waiting);
-    const { interactive, write } = this.#queues;
-    return {
-      write: write.without((caller) => isHeld(caller, 'write'), callerOf),
-      interactive: interactive.without((caller) => isHeld(caller, 'interactive'), callerOf),
-    };
-  }
-}
-
-/** The queue of one caller. */
-interface CallerQueue<W> {
-  readonly caller: string;
-  /** The turn (`TurnState.seq`) since which at least one waits. */
-  readonly since: number;
-  readonly waiting: W[];
-}
-
-/** Numbers of callers that wait, and of their requests. */
-interface QueueCounts {
-  callers: number;
-  waiting: number;
-}
-
-/**
- * One lane in which classes of callers take turns, and the callers of each class. Requests whose turn had no result go
- * before all others.
- */
-class CallerQueues<W> {
-  readonly #lane: TurnLane;
-  readonly #rules: Pick<Rules, 'classes'>;
-  readonly #queues = new Map<string, CallerQueue<W>>();
-  /** What waits of each class. */
-  readonly #classes = new Map<string, QueueCounts>();
-  readonly #again: W[] = [];
-  /** The latest request. */
-  #latest: CallerQueue<W> | undefined;
-  /** Number of waiting requests. */
-  size = 0;
-
-  constructor(lane: TurnLane, rules: Pick<Rules, 'classes'>) {
-    this.#lane = lane;
-    this.#rules = rules;
-  }
-
-  /** Callers that wait. */
-  get callers(): number {
-    return this.#queues.size;
-  }
-
-  /** A copy of the queues, for a simulation that does not change these. */
-  copy(): CallerQueues<W> {
-    const copy = new CallerQueues<W>(this.#lane, this.#rules);
-    for (const queue of this.#queues.values()) {
-      copy.#enter({ ...queue, waiting: [...queue.waiting] });
-    }
-    for (const waiting of this.#again) copy.again(waiting);
-    return copy;
-  }
-
-  /** The queues of the callers that are not held; they share their requests with these. */
-  without(isHeld: (caller: string) => boolean, callerOf: (waiting: W) => string): CallerQueues<W> {
-    const others = new CallerQueues<W>(this.#lane, this.#rules);
-    for (const waiting of this.#again) {
-      if (!isHeld(callerOf(waiting))) others.again(waiting);
-    }
-    for (const queue of this.#queues.values()) {
-      if (!isHeld(queue.caller)) others.#enter(queue);
-    }
-    return others;
-  }
-
-  /** Number of waiting requests of some callers. */
-  sizeOf(callers: readonly string[]): number {
-    return callers.reduce((sum, each) => sum + (this.#queues.get(each)?.waiting.length ?? 0), 0);
-  }
-
-  /** Number of waiting requests of a caller's class. */
-  sizeOfClass(caller: string): number {
-    return this.#classes.get(classOf(caller))?.waiting ?? 0;
-  }
-
-  /** See `Lanes.aheadInClass`. */
-  aheadInClass(turns: TurnState, caller: string, waiting: W | undefined): number {
-    const queue = this.#queues.get(caller);
-    if (!queue) return this.#classes.get(classOf(caller))?.callers ?? 0;
-    const found = waiting === undefined ? -1 : queue.waiting.lastIndexOf(waiting);
-    return this.#inClass(turns, queue, found < 0 ? queue.waiting.length : found, []);
-  }
-
-  /** Queues an entry after a turn. */
-  add(waiting: W, caller: string, seq: number): void {
-    const queue = this.#queues.get(caller);
-    if (queue) {
-      queue.waiting.push(waiting);
-      this.#count(caller, 0, 1);
-    } else {
-      this.#latest = { caller, since: seq, waiting: [waiting] };
-      this.#enter(this.#latest);
-    }
-  }
-
-  /** Puts a request whose turn had no result back before all others. */
-  again(waiting: W): void {
-    this.size += 1;
-    this.#again.push(waiting);
-  }
-
-  /** Removes an entry; false if it does not wait here. */
-  remove(waiting: W, caller: string): boolean {
-    if (drop(this.#again, waiting)) {
-      this.size -= 1;
-      return true;
-    }
-    const queue = this.#queues.get(caller);
-    if (!queue || !drop(queue.waiting, waiting)) return false;
-    const isOut = queue.waiting.length === 0;
-    if (isOut) this.#queues.delete(caller);
-    this.#count(caller, isOut ? -1 : 0, -1);
-    return true;
-  }
-
-  /** Number of waiting requests per caller; `callerOf` names the callers of those that were put back. */
-  waits(callerOf: (waiting: W) => string): CallerWaits[] {
-    const again = this.#again.map((waiting): CallerWaits => [callerOf(waiting), 1, null]);
-    const queued = Array.from(this.#queues.values(), ({ caller, since, waiting }): CallerWaits => {
-      return [caller, waiting.length, since];
-    });
-    return [...again, ...queued];
-  }
-
-  /** Number of entries before a waiting one; undefined if it does not wait here. */
-  position(
-    turns: TurnState,
-    waiting: W,
-    caller: string,
-    behind: readonly string[],
-  ): number | undefined {
-    const again = this.#again.indexOf(waiting);
-    if (again >= 0) return again;
-    const queue = this.#queues.get(caller);
-    const round = queue?.waiting.lastIndexOf(waiting) ?? -1;
-    return queue && round >= 0 ? this.#before(turns, queue, round, behind) : undefined;
-  }
-
-  /** Number of entries before a new one of this caller. */
-  ahead(turns: TurnState, caller: string, behind: readonly string[]): number {
-    const queue = this.#queues.get(caller);
-    if (queue) return this.#before(turns, queue, queue.waiting.length, behind);
-    const name = classOf(caller);
-    return this.#acrossClasses(turns, name, this.#countsOf(name, behind).callers, behind);
-  }
-
-  /** All entries in the order in which they are sent if no others arrive; plays the turns of the classes. */
-  *inOrder(turns: TurnState, classes: ClassTurns): Generator<W> {
-    yield* this.#again;
-    const queues = [...this.#queues.values()];
-    if (queues.length < 2) {
-      for (const { caller, waiting } of queues) {
-        for (const each of waiting) {
-          classes.serve(classOf(caller));
-          yield each;
-        }
-      }
-      return;
-    }
-    const rounds = new Map<string, W[][]>();
-    for (const { caller, waiting } of roundOf(turns, this.#lane, queues)) {
-      const round = rounds.get(classOf(caller));
-      if (round) round.push(waiting);
-      else rounds.set(classOf(caller), [waiting]);
-    }
-    const orders = new Map([...rounds].map(([name, round]) => [name, inTurns(round)]));
-    for (
-      let name = classes.next(orders.keys());
-      name !== undefined;
-      name = classes.next(orders.keys())
-    ) {
-      const next = orders.get(name)?.next();
-      if (!next || next.done) {
-        orders.delete(name);
-        continue;
-      }
-      classes.serve(name);
-      yield next.value;
-    }
-  }
-
-  #enter(queue: CallerQueue<W>): void {
-    this.#queues.set(queue.caller, queue);
-    this.#count(queue.caller, 1, queue.waiting.length);
-  }
-
-  #count(caller: string, callers: number, waiting: number): void {
-    const name = classOf(caller);
-    const counts = this.#classes.get(name) ?? { callers: 0, waiting: 0 };
-    counts.callers += callers;
-    counts.waiting += waiting;
-    if (counts.callers > 0) this.#classes.set(name, counts);
-    else this.#classes.delete(name);
-    this.size += waiting;
-  }
-
-  /** Number of entries before the request of a caller in this round. */
-  #before(turns: TurnState, own: CallerQueue<W>, round: number, behind: readonly string[]): number {
-    const before = this.#inClass(turns, own, round, behind);
-    return this.#acrossClasses(turns, classOf(own.caller), before, behind);
-  }
-
-  /** Number of entries of its class before the request of a caller in this round. */
-  #inClass(
-    turns: TurnState,
-    own: CallerQueue<W>,
-    round: number,
-    behind: readonly string[],
-  ): number {
-    const name = classOf(own.caller);
-    // A new caller is after all others of its class. Thousands can arrive at the same time.
-    const isLast = round === 0 && own === this.#latest && own.since === turns.seq;
-    if (isLast) return this.#countsOf(name, behind).callers - 1;
-    const isOfClass =
-      this.#classes.size === 1
-        ? () => true
-        : ({ caller }: CallerQueue<W>) => classOf(caller) === name;
-    const those = this.#those(behind);
-    const queues = [...this.#queues.values()].filter(
-      (each) => isOfClass(each) && !those.includes(each),
-    );
-    return beforeInLane(turns, this.#lane, queues, { own, round });
+    return this.#inClass(lane, caller, NONE_BEHIND, waiting) ?? 0;
   }
 
   /** Number of entries before one with this many others of its class before it. */
-  #acrossClasses(
-    turns: TurnState,
-    name: string,
-    before: number,
-    behind: readonly string[],
-  ): number {
-    let sum = this.#again.length + before;
-    if (this.#classes.size === 0 || (this.#classes.size === 1 && this.#classes.has(name)))
-      return sum;
-    const classes = new ClassTurns(turns, this.#rules);
-    const pass = classes.passOf(name, before);
-    for (const each of this.#classes.keys()) {
-      if (each === name) continue;
-      sum += classes.before(each, this.#countsOf(each, behind).waiting, { name, pass });
+  before(name: string, inClass: number, behind: Behind, bids: readonly WaitingCounts[]): number {
+    const { own, others } = waitsElsewhere(bids, name);
+    const callers = this.#classes.get(name)?.interactive.callers ?? 0;
+    const ofClass = inClass + aheadElsewhere(own, inClass, callers);
+    for (const [each, queues] of this.#classes) {
+      if (each === name || behind.classes.has(each)) continue;
+      const { interactive, write } = sizesOf(queues, behind);
+      others.set(each, (others.get(each) ?? 0) + write + interactive);
     }
-    return sum;
+    if (others.size === 0) return ofClass;
+    const turns = this.#turns;
+    const pass = turns.passOf(name, ofClass);
+    let before = ofClass;
+    for (const [each, waiting] of others) before += turns.before(each, waiting, { name, pass });
+    return before;
   }
 
-  /** What waits of a class, without the callers `behind` all others. */
-  #countsOf(name: string, behind: readonly string[]): QueueCounts {
-    const counts = { ...(this.#classes.get(name) ?? { callers: 0, waiting: 0 }) };
-    for (const { caller, waiting } of this.#those(behind)) {
-      if (classOf(caller) !== name) continue;
-      counts.callers -= 1;
-      counts.waiting -= waiting.length;
-    }
-    return counts;
+  /** Number of entries of its class before one, see `position`; undefined if it does not wait. */
+  #inClass(lane: TurnLane, caller: string, behind: Behind, waiting?: W): number | undefined {
+    const name = classOf(caller);
+    const queues = this.#classes.get(name);
+    if (!queues) return waiting === undefined ? 0 : undefined;
+    const state = this.#of.budget.turns;
+    const inLane =
+      waiting === undefined
+        ? queues[lane].ahead(state, caller, behind.callers)
+        : queues[lane].position(state, waiting, caller, behind.callers);
+    if (inLane === undefined) return undefined;
+    return this.#turns.acrossLanes(name, lane, inLane, sizesOf(queues, behind));
   }
 
-  /** The queues of these callers, of those that wait. */
-  #those(callers: readonly string[]): CallerQueue<W>[] {
-    return callers.flatMap((each) => this.#queues.get(each) ?? []);
+  get #turns(): ClassTurns {
+    return new ClassTurns(this.#of.budget.turns, this.#rules);
+  }
+
+  #queuesOf(name: string): ClassQueues<W> {
+    const known = this.#classes.get(name);
+    if (known) return known;
+    const queues = {
+      write: new CallerQueues<W>('write', this),
+      interactive: new CallerQueues<W>('interactive', this),
+    };
+    this.#classes.set(name, queues);
+    return queues;
   }
 }
 
-function drop<T>(list: T[], item: T): boolean {
-  const index = list.indexOf(item);
-  if (index < 0) return false;
-  list.splice(index, 1);
-  return true;
+/** Numbers of waiting entries, without those of callers behind all others. */
+function sizesOf<W>(
+  { interactive, write }: ClassQueues<W>,
+  { callers }: Behind = NONE_BEHIND,
+): Record<TurnLane, number> {
+  return { write: write.sizeWithout(callers), interactive: interactive.sizeWithout(callers) };
+}
+
+/** The queues of the callers that are not held. */
+function without<W>({ interactive, write }: ClassQueues<W>, isHeld: IsHeld): ClassQueues<W> {
+  return {
+    write: write.without((caller) => isHeld(caller, 'write')),
+    interactive: interactive.without((caller) => isHeld(caller, 'interactive')),
+  };
+}
+
+/** What waits of a class in other processes, and number of requests of each other class. */
+function waitsElsewhere(
+  bids: readonly WaitingCounts[],
+  name: string,
+): { readonly own: readonly CallerWaits[]; readonly others: Map<string, number> } {
+  const own: CallerWaits[] = [];
+  const others = new Map<string, number>();
+  for (const { interactive, write } of bids) {
+    for (const waits of [...write, ...interactive]) {
+      const each = classOf(waits[0]);
+      if (each === name) own.push(waits);
+      else others.set(each, (others.get(each) ?? 0) + waits[1]);
+    }
+  }
+  return { own, others };
 }

@@ -1,3 +1,4 @@
+import type { CallerClass, CallerClasses } from '../../../src/auth/caller-class.ts';
 import type { KeyJournal } from '../../../src/upstream/budget/journal/journal.ts';
 import type { ReservedShares } from '../../../src/upstream/budget/law/document.ts';
 import type { Feedback } from '../../../src/upstream/wire/rate-limit-headers.ts';
@@ -8,10 +9,15 @@ import { VirtualClock } from '../../support/virtual-clock.ts';
 export const windowMs = 60_000;
 
 /** A budget of this many requests a window under a clock that only the test moves, and errands for it. */
-export function createWorld(limit = 30, journal?: KeyJournal, reserves?: ReservedShares) {
+export function createWorld(
+  limit = 30,
+  journal?: KeyJournal,
+  reserves?: ReservedShares,
+  classes?: CallerClasses,
+) {
   const clock = new VirtualClock().rule();
   const log: Sent[] = [];
-  const budget = createBudget(clock, limit, windowMs, journal, reserves);
+  const budget = createBudget(clock, limit, windowMs, journal, reserves, classes);
   const world = { clock, log, budget };
   const errand = (options?: ConstructorParameters<typeof Errand>[1]) => new Errand(world, options);
   const errands = (count: number, options?: ConstructorParameters<typeof Errand>[1]) =>
@@ -23,6 +29,12 @@ export function createWorld(limit = 30, journal?: KeyJournal, reserves?: Reserve
     log.length = 0;
   };
   return { ...world, errand, errands, begin };
+}
+
+/** Classes of callers; what is not given is as without a class. */
+export function classesOf(given: Readonly<Record<string, Partial<CallerClass>>>): CallerClasses {
+  const unlimited = { weight: 1, maxCallsPerMinute: null, maxCallsPerDay: null };
+  return new Map(Object.entries(given).map(([name, of]) => [name, { ...unlimited, ...of }]));
 }
 
 /** The answer to a request that the upstream refused for exceeding its limit. */

@@ -1,4 +1,4 @@
-import type { WaitingCounts } from './callers/turns.ts';
+import type { CallerWaits, WaitingCounts } from './callers/turns.ts';
 import { abreastMs } from './caution.ts';
 import type { KeyBudget, Rules } from './document.ts';
 import { comesBack, onWire, used } from './slots.ts';
@@ -52,14 +52,13 @@ export function availableMs(view: BudgetView, ahead: number): number {
 
 /**
  * Number of requests of other processes before one with `position` others of this process before it, if `callers`
- * wait here: callers take turns over all processes.
+ * wait here: callers take turns over all processes. `waits` are those of the same class in other processes.
  */
 export function aheadElsewhere(
-  bids: readonly WaitingCounts[],
+  waits: readonly CallerWaits[],
   position: number,
   callers: number,
 ): number {
   const turns = 1 + Math.floor(position / Math.max(1, callers));
-  const waits = bids.flatMap(({ interactive, write }) => [...write, ...interactive]);
   return waits.reduce((sum, [, count]) => sum + Math.min(count, turns), 0);
 }

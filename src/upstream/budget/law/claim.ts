@@ -141,13 +141,15 @@ class Claim {
     let stop: Stop | undefined;
     while (!stop) {
       this.#reserve();
-      const { next } = this.#order;
+      let { next } = this.#order;
       const lane: Lane | undefined = next?.lane ?? (this.#refreshes > 0 ? 'refresh' : undefined);
       if (!next && this.#reserveMs < Infinity) stop = { waitMs: this.#reserveMs, why: 'reserve' };
       else if (!lane) stop = { waitMs: null, why: 'idle' };
       else {
-        const at = { lane, free: this.#free, wire: this.#wire, reserved: this.#reserved };
-        stop = stopOf(this.#b, this.#rules, this.#now, at);
+        stop = this.#stopOf(lane);
+        // The class whose turn it is can wait for a response that writes of other classes do not wait for.
+        const write = stop?.why === 'caution' ? this.#order.nextWrite : undefined;
+        if (write && !this.#stopOf('write')) [stop, next] = [undefined, write];
         if (stop?.why === 'caution' && this.#rush()) stop = undefined;
         else if (!stop && next) this.#give(next);
         else stop ??= this.#refresh();
@@ -155,6 +157,11 @@ class Claim {
     }
     if (this.#leadMs < (stop.waitMs ?? Infinity)) stop = { waitMs: this.#leadMs, why: 'turn' };
     return { ...stop, granted: this.#granted };
+  }
+
+  #stopOf(lane: Lane): Stop | undefined {
+    const at = { lane, free: this.#free, wire: this.#wire, reserved: this.#reserved };
+    return stopOf(this.#b, this.#rules, this.#now, at);
   }
 
   /** Lets callers wait that leave the free slots to others; these have no turn in this claim. */

@@ -122,12 +122,17 @@ interface Caution {
 export interface TurnState {
   /** Number of turns so far. */
   seq: number;
-  /** Number of writes since the last read, while reads waited. */
+  /** Number of writes of the default class since its last read, while its reads waited. */
   writesInARow: number;
   /** The latest turn of each caller that still waits. */
   readonly served: Record<TurnLane, Readonly<Record<string, number>>>;
-  /** The turns of classes of callers, see `ClassTurns`: the pass of the latest slot, and the next pass of each class. */
-  classes?: { readonly latest: number; readonly passes: Readonly<Record<string, number>> };
+  /** The turns of classes of callers, see `ClassTurns`; absent without classes. */
+  classes?: {
+    /** How far the next pass of a class is after that of the latest slot; absent for a class that begins there. */
+    readonly passes: Readonly<Record<string, number>>;
+    /** Number of writes in a row of each other class. */
+    readonly writesInARow: Readonly<Record<string, number>>;
+  };
 }
 
 /** Slots of one day of the classes with a limit per day. */

@@ -3,6 +3,15 @@ import { classOf } from './caller-names.ts';
 import { Quotas, type QuotaUse } from './quotas.ts';
 import { Reserves, type Wanting } from './reserves.ts';
 
+/** The callers and classes that leave the free slots to others: these are before all of their requests. */
+export interface Behind {
+  readonly callers: readonly string[];
+  readonly classes: ReadonlySet<string>;
+}
+
+/** No callers and no classes. */
+export const NONE_BEHIND: Behind = { callers: [], classes: new Set() };
+
 /**
  * Which free slots each caller may take at one moment of a purged document: those that its class has left, and that it
  * does not leave to others.
@@ -10,9 +19,11 @@ import { Reserves, type Wanting } from './reserves.ts';
 export class Allowances {
   readonly #reserves: Reserves;
   readonly #quotas: Quotas;
+  readonly #rules: Rules;
   readonly #hasQuotas: boolean;
 
   constructor(b: KeyBudget, rules: Rules, now: number) {
+    this.#rules = rules;
     this.#reserves = new Reserves(b, rules, now);
     this.#quotas = new Quotas(b, rules, now);
     this.#hasQuotas = this.#quotas.isUsed;
@@ -29,14 +40,21 @@ export class Allowances {
     this.#quotas.changed();
   }
 
-  /** The callers whose turn is over: they leave free slots to the others. */
-  over(): string[] {
-    return this.#reserves.over();
+  /** The callers whose turn is over, and the classes that have used up a limit. */
+  get behind(): Behind {
+    const names = this.#hasQuotas ? [...(this.#rules.classes?.keys() ?? [])] : [];
+    const classes = new Set(names.filter((name) => this.#isUsedUp(name)));
+    return { callers: this.#reserves.over(), classes };
   }
 
-  /** Whether the turn of a caller is over. */
-  isOver(caller: string): boolean {
-    return this.#reserves.isOver(caller);
+  /** Whether a caller leaves the free slots to others. */
+  isBehind(caller: string): boolean {
+    const isUsedUp = this.#hasQuotas && this.#isUsedUp(classOf(caller));
+    return isUsedUp || this.#reserves.isOver(caller);
+  }
+
+  #isUsedUp(name: string): boolean {
+    return this.#quotas.usesOf(name).some(({ waitMs }) => waitMs > 0);
   }
 
   /**

@@ -1,31 +1,39 @@
-import { type CallerClasses, classRules } from '../../../../auth/caller-class.ts';
-import type { Rules, TurnState } from '../document.ts';
+import { type CallerClasses, classRules, DEFAULT_CLASS } from '../../../../auth/caller-class.ts';
+import type { Rules, TurnLane, TurnState } from '../document.ts';
+import { acrossLanes, inARowAfter, nextLane } from './lane-turns.ts';
 
 /*
  * Start-time fair queueing between the classes of callers: each slot moves the pass of its class on by the inverse of
  * the weight, and the class with the lowest pass is next. A class that begins to wait starts at the pass of the latest
- * slot, so that it neither catches up on slots it did not need nor waits for those of others.
+ * slot, so that it neither catches up on slots it did not need nor waits for those of others. The lanes take turns
+ * within each class, so that a class cannot get more than its share by writes.
  */
 
 /** Passes of classes without weight begin here, after all others. */
-const WITHOUT_WEIGHT = 1e12;
+const WITHOUT_WEIGHT = 1e15;
 
-/** The turns of classes, played from a document on a copy. */
+type ClassState = Pick<TurnState, 'classes' | 'writesInARow'>;
+
+/** The turns of classes, and of the lanes of each, played from a document on a copy. */
 export class ClassTurns {
   readonly #classes: CallerClasses | undefined;
   readonly #passes: Map<string, number>;
-  #latest: number;
+  /** See `TurnState`. */
+  readonly #writesInARow: Map<string, number>;
+  /** The passes of the latest slots of classes with weight, and of classes without. */
+  readonly #latest = { weighted: 0, without: 0 };
 
-  constructor({ classes: state }: Pick<TurnState, 'classes'>, { classes }: Pick<Rules, 'classes'>) {
+  constructor({ classes: state, writesInARow }: ClassState, { classes }: Pick<Rules, 'classes'>) {
     this.#classes = classes;
     this.#passes = new Map(Object.entries(state?.passes ?? {}));
-    this.#latest = state?.latest ?? 0;
+    this.#writesInARow = new Map(Object.entries(state?.writesInARow ?? {}));
+    this.#writesInARow.set(DEFAULT_CLASS, writesInARow);
   }
 
   /** The pass of a request of a class, with this many others of the class before it; the lowest is next. */
   passOf(name: string, before = 0): number {
     const { weight } = classRules(this.#classes, name);
-    const pass = Math.max(this.#latest, this.#passes.get(name) ?? 0);
+    const pass = this.#nextOf(name);
     return weight > 0 ? pass + before / weight : WITHOUT_WEIGHT + pass + before;
   }
 
@@ -54,20 +62,59 @@ export class ClassTurns {
     return next;
   }
 
-  /** A request of a class has its turn. */
-  serve(name: string): void {
-    const { weight } = classRules(this.#classes, name);
-    const pass = Math.max(this.#latest, this.#passes.get(name) ?? 0);
-    if (weight > 0) this.#latest = pass;
-    this.#passes.set(name, pass + (weight > 0 ? 1 / weight : 1));
+  /** The lane whose turn is next in a class; `undefined` if neither has requests. */
+  laneOf(name: string, waits: Readonly<Record<TurnLane, number>>): TurnLane | undefined {
+    return nextLane(this.#writesOf(name), waits);
   }
 
-  /** The state after these turns, for the document; undefined if there are no classes. */
-  get state(): TurnState['classes'] {
-    if (!this.#classes) return undefined;
-    // A class that has had no turn for long starts at the latest pass again.
-    const kept = [...this.#passes].filter(([, pass]) => pass > this.#latest);
-    return { latest: this.#latest, passes: Object.fromEntries(kept) };
+  /** Number of requests of both lanes of a class before one with this many of its own lane before it. */
+  acrossLanes(
+    name: string,
+    lane: TurnLane,
+    before: number,
+    waits: Readonly<Record<TurnLane, number>>,
+  ): number {
+    return acrossLanes(this.#writesOf(name), lane, before, waits);
+  }
+
+  /** A request of a class has its turn; `readsWait` if reads of the class wait. */
+  serve(name: string, lane: TurnLane, readsWait: boolean): void {
+    const { weight } = classRules(this.#classes, name);
+    const pass = this.#nextOf(name);
+    this.#latest[weight > 0 ? 'weighted' : 'without'] = pass;
+    this.#passes.set(name, pass + 1 / (weight || 1));
+    this.#writesInARow.set(name, inARowAfter(this.#writesOf(name), lane, readsWait));
+  }
+
+  /** Writes the state after these turns into a document. */
+  record(turns: ClassState): void {
+    turns.writesInARow = this.#writesOf(DEFAULT_CLASS);
+    if (!this.#classes) return;
+    const passes: Record<string, number> = {};
+    for (const [name, pass] of this.#passes) {
+      const after = pass - this.#latestFor(name);
+      // A class that has had no turn for long starts at the latest pass again.
+      if (after > 0) passes[name] = after;
+    }
+    const writesInARow: Record<string, number> = {};
+    for (const [name, writes] of this.#writesInARow) {
+      if (writes > 0 && name !== DEFAULT_CLASS) writesInARow[name] = writes;
+    }
+    turns.classes = { passes, writesInARow };
+  }
+
+  #writesOf(name: string): number {
+    return this.#writesInARow.get(name) ?? 0;
+  }
+
+  /** The pass of the next slot of a class, of those with or without weight. */
+  #nextOf(name: string): number {
+    return Math.max(this.#latestFor(name), this.#passes.get(name) ?? 0);
+  }
+
+  #latestFor(name: string): number {
+    const { weight } = classRules(this.#classes, name);
+    return this.#latest[weight > 0 ? 'weighted' : 'without'];
   }
 }
 

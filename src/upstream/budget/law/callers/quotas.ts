@@ -51,20 +51,6 @@ export function uncountToday(b: KeyBudget, caller: string): void {
   if (count > 0) b.dayCounts = { day, counts: { ...counts, [name]: count - 1 } };
 }
 
-/** Sets what was used on the current day before this process. */
-export function recallToday(
-  b: KeyBudget,
-  rules: Rules,
-  now: number,
-  usedBy: (name: string) => number,
-): void {
-  const counts: Record<string, number> = {};
-  for (const [name, { maxCallsPerDay }] of rules.classes ?? []) {
-    if (maxCallsPerDay !== null) counts[name] = usedBy(name);
-  }
-  if (Object.keys(counts).length > 0) b.dayCounts = { day: dayAt(rules, now), counts };
-}
-
 /** Milliseconds until the counts of the day end; 0 if nothing is counted. */
 export function dayCountsMs(
   { dayCounts }: KeyBudget,
@@ -133,8 +119,9 @@ export class Quotas {
     const freeing = this.#freeingOf(name);
     const used = freeing.length;
     const over = used + ahead - limit;
-    // After the slots that are in use, those of the requests ahead become free a window later.
-    const laterMs = windowMs * (1 + Math.floor((over - used) / Math.max(1, limit)));
+    // A slot that becomes free is used at once, and is free again a window later.
+    const [round, place] = [Math.floor(over / Math.max(1, limit)), over % Math.max(1, limit)];
+    const laterMs = round * windowMs + (freeing[place] ?? windowMs);
     const waitMs = over < 0 ? 0 : (freeing[over] ?? laterMs);
     return { window: 'MINUTE', limit, used, waitMs, clearMs: freeing.at(-1) ?? 0 };
   }

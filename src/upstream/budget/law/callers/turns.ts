@@ -2,9 +2,6 @@ import type { Lane, Rules, TurnLane, TurnState } from '../document.ts';
 import { classOf } from './caller-names.ts';
 import { ClassTurns } from './class-turns.ts';
 
-/** Number of writes in a row that go before the next waiting read. */
-const WRITES_IN_A_ROW = 3;
-
 /**
  * Number of requests of a caller that wait in a lane, and the turn (`TurnState.seq`) since which at least one has.
  * `null` for a request whose turn had no result, which goes before all others.
@@ -90,36 +87,6 @@ export function* inTurns<T>(queues: readonly (readonly T[])[]): Generator<T> {
   }
 }
 
-/** The lane whose turn is next; `undefined` if neither has requests. */
-export function nextLane(
-  { writesInARow }: Pick<TurnState, 'writesInARow'>,
-  waits: { readonly write: number; readonly interactive: number },
-): TurnLane | undefined {
-  if (waits.write > 0 && (waits.interactive === 0 || writesInARow < WRITES_IN_A_ROW))
-    return 'write';
-  return waits.interactive > 0 ? 'interactive' : undefined;
-}
-
-/** Number of writes in a row after a turn of a lane; `readsWait` if reads waited at that time. */
-export function inARowAfter(before: number, lane: Lane, readsWait: boolean): number {
-  return lane === 'write' && readsWait ? before + 1 : 0;
-}
-
-/** Number of requests of both lanes before one with this many of its own lane before it. */
-export function acrossLanes(
-  { writesInARow }: TurnState,
-  lane: TurnLane,
-  before: number,
-  waits: { readonly write: number; readonly interactive: number },
-): number {
-  if (lane === 'write') {
-    const readsBetween = Math.floor((writesInARow + before) / WRITES_IN_A_ROW);
-    return before + Math.min(waits.interactive, readsBetween);
-  }
-  const writesBefore = WRITES_IN_A_ROW * (before + 1) - writesInARow;
-  return before + Math.min(waits.write, writesBefore);
-}
-
 /** A caller's place in the round of a lane. */
 interface TurnPlace {
   readonly caller: string;
@@ -128,13 +95,22 @@ interface TurnPlace {
   since: number | null;
 }
 
-/** Simulates the order of turns of all waiting requests of all processes, from the turns of a document. */
+/** A turn in a simulation: of the caller at a place in the round of a lane. */
+interface NextTurn {
+  readonly lane: TurnLane;
+  readonly caller: string;
+  readonly at: number;
+}
+
+/**
+ * Simulates the order of turns of all waiting requests of all processes, from the turns of a document: the classes of
+ * callers take turns, then the lanes of a class, then the callers in a lane.
+ */
 export class Order {
   readonly #turns: TurnState;
   readonly #rounds: Record<TurnLane, TurnPlace[]>;
   readonly #rules: Pick<Rules, 'classes'>;
   readonly #classes: ClassTurns;
-  #writesInARow: number;
   /** Callers without a turn in this simulation. */
   readonly #held: Record<TurnLane, Set<string>> = { write: new Set(), interactive: new Set() };
 
@@ -145,27 +121,45 @@ export class Order {
     this.#rules = rules;
     this.#classes = new ClassTurns(turns, rules);
     this.#rounds = { write: round('write'), interactive: round('interactive') };
-    this.#writesInARow = turns.writesInARow;
   }
 
   /** The caller whose turn is next. */
-  get next():
-    | { readonly lane: TurnLane; readonly caller: string; readonly at: number }
-    | undefined {
-    const { interactive, write } = this.#rounds;
-    const waits = { write: write.length, interactive: interactive.length };
-    const lane = nextLane({ writesInARow: this.#writesInARow }, waits);
+  get next(): NextTurn | undefined {
+    return this.#nextIn(this.#lanes);
+  }
+
+  /** The caller whose turn is next, of the classes whose next request is a write. */
+  get nextWrite(): NextTurn | undefined {
+    return this.#nextIn(new Map([...this.#lanes].filter(([, lane]) => lane === 'write')));
+  }
+
+  /** The lanes whose turn is next in their classes. */
+  get #lanes(): Map<string, TurnLane> {
+    const names = new Set<string>();
+    for (const { caller } of this.#rounds.write) names.add(classOf(caller));
+    for (const { caller } of this.#rounds.interactive) names.add(classOf(caller));
+    const lanes = new Map<string, TurnLane>();
+    for (const name of names) {
+      const lane = this.#classes.laneOf(name, {
+        write: this.#waits('write', name) ? 1 : 0,
+        interactive: this.#waits('interactive', name) ? 1 : 0,
+      });
+      if (lane) lanes.set(name, lane);
+    }
+    return lanes;
+  }
+
+  #nextIn(lanes: ReadonlyMap<string, TurnLane>): NextTurn | undefined {
+    const name = this.#classes.next(lanes.keys());
+    const lane = name === undefined ? undefined : lanes.get(name);
     if (!lane) return undefined;
-    const at = this.#firstIn(this.#rounds[lane]);
+    const at = this.#rounds[lane].findIndex(({ caller }) => classOf(caller) === name);
     const place = this.#rounds[lane][at];
     return place && { lane, caller: place.caller, at };
   }
 
-  /** The place whose turn is next in a round: of those whose turn had no result, or of the class whose turn it is. */
-  #firstIn(round: readonly TurnPlace[]): number {
-    if (round[0]?.since === null) return 0;
-    const next = this.#classes.next(new Set(round.map(({ caller }) => classOf(caller))));
-    return round.findIndex(({ caller }) => classOf(caller) === next);
+  #waits(lane: TurnLane, name: string): boolean {
+    return this.#rounds[lane].some(({ caller }) => classOf(caller) === name);
   }
 
   /** The place of a caller in the round of a lane; -1 for none. */
@@ -185,29 +179,18 @@ export class Order {
   }
 
   /** A place in the round of a lane gets its turn in another process, or later. */
-  pass(lane: TurnLane, at: number): TurnPlace | undefined {
-    const readsWait = this.#rounds.interactive.length > 0;
-    this.#writesInARow = inARowAfter(this.#writesInARow, lane, readsWait);
-    const [place] = this.#rounds[lane].splice(at, 1);
-    if (!place) return undefined;
-    this.#classes.serve(classOf(place.caller));
-    place.count -= 1;
-    // Back to the end of the round, after all callers without a turn in it.
-    if (place.count > 0) this.#rounds[lane].push(place);
-    return place;
+  pass(lane: TurnLane, at: number): void {
+    this.#take(lane, at, [this.#classes]);
   }
 
   /** A place in the round of a lane gets its turn now; the document records it. */
   serve(lane: Lane, at: number): void {
     const turns = this.#turns;
-    const readsWait = this.#rounds.interactive.length > 0;
     turns.seq += 1;
-    turns.writesInARow = inARowAfter(turns.writesInARow, lane, readsWait);
     if (lane === 'refresh') return;
     const recorded = new ClassTurns(turns, this.#rules);
-    const place = this.pass(lane, at);
-    if (place) recorded.serve(classOf(place.caller));
-    if (recorded.state) turns.classes = recorded.state;
+    const place = this.#take(lane, at, [this.#classes, recorded]);
+    recorded.record(turns);
     // Removes callers that no longer wait.
     const waiting = new Set(this.#held[lane]);
     for (const { caller } of this.#rounds[lane]) waiting.add(caller);
@@ -216,6 +199,19 @@ export class Order {
       kept.push([place.caller, turns.seq]);
     }
     turns.served[lane] = Object.fromEntries(kept);
+  }
+
+  #take(lane: TurnLane, at: number, classes: readonly ClassTurns[]): TurnPlace | undefined {
+    const place = this.#rounds[lane][at];
+    if (!place) return undefined;
+    const name = classOf(place.caller);
+    const readsWait = this.#waits('interactive', name);
+    for (const each of classes) each.serve(name, lane, readsWait);
+    this.#rounds[lane].splice(at, 1);
+    place.count -= 1;
+    // Back to the end of the round, after all callers without a turn in it.
+    if (place.count > 0) this.#rounds[lane].push(place);
+    return place;
   }
 }
 

@@ -1,0 +1,179 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { callerInClass, classOf } from '../../../src/upstream/budget/law/callers/caller-names.ts';
+import type { ReservedShares, TurnLane } from '../../../src/upstream/budget/law/document.ts';
+import { type Errand, enqueueAll } from '../../support/errands.ts';
+import { classesOf, createWorld, windowMs } from './world.ts';
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
+
+const LIMIT = 30;
+const TENTHS = { writes: 0.1, newcomers: 0.1 };
+const NONE = { writes: 0, newcomers: 0 };
+const WEIGHTS = { people: 3, agents: 1, bulk: 0.5 };
+/** Callers of each class. */
+const CALLERS = { people: 4, agents: 3, bulk: 2 };
+type Name = keyof typeof WEIGHTS;
+const names = Object.keys(WEIGHTS) as Name[];
+
+const weighed = (weights: Readonly<Record<string, number>>) =>
+  classesOf(
+    Object.fromEntries(Object.entries(weights).map(([name, weight]) => [name, { weight }])),
+  );
+
+/** A budget with classes of these weights, after its first request. */
+async function begun(
+  weights: Readonly<Record<string, number>>,
+  reserves: ReservedShares = NONE,
+  limit = LIMIT,
+) {
+  const world = createWorld(limit, undefined, reserves, weighed(weights));
+  await world.begin();
+  const waiting: { readonly errand: Errand; readonly until: number }[] = [];
+  /** Queues requests that leave the queue after a window. */
+  const ask = async (count: number, caller: string, lane: TurnLane = 'interactive') => {
+    const asked = world.errands(count, { caller, lane });
+    await enqueueAll(world, asked);
+    for (const errand of asked) waiting.push({ errand, until: world.clock.now() + windowMs });
+  };
+  const pass = async (ms: number) => {
+    await world.clock.advance(ms);
+    while ((waiting[0]?.until ?? Infinity) <= world.clock.now()) {
+      const { errand } = waiting.shift() ?? {};
+      if (errand?.turns === 0) world.budget.cancel(errand);
+    }
+  };
+  /** Slots by class, or of each caller, since a time. */
+  const slotsBy = (nameOf: (caller: string) => string, since = 0): Map<string, number> => {
+    const slots = new Map<string, number>();
+    for (const { errand, start } of world.log) {
+      const name = nameOf(errand.caller);
+      if (start >= since) slots.set(name, (slots.get(name) ?? 0) + 1);
+    }
+    return slots;
+  };
+  return { ...world, ask, pass, slotsBy };
+}
+
+/** Shares of a total, by name. */
+function sharesOf(slots: ReadonlyMap<string, number>): Map<string, number> {
+  const total = [...slots.values()].reduce((sum, each) => sum + each, 0);
+  return new Map([...slots].map(([name, count]) => [name, count / total]));
+}
+
+/** Jain's index: 1 if all are equal. */
+function jain(values: readonly number[]): number {
+  const sum = values.reduce((all, each) => all + each, 0);
+  return sum ** 2 / (values.length * values.reduce((all, each) => all + each ** 2, 0));
+}
+
+const callersOf = (name: Name): string[] =>
+  Array.from({ length: CALLERS[name] }, (_, n) => callerInClass(`caller ${n}`, name));
+
+/** All classes ask for three times their share, for 40 windows. `writesOf` are the shares of writes. */
+async function overload(reserves: ReservedShares, writesOf: Partial<Record<Name, number>> = {}) {
+  const world = await begun(WEIGHTS, reserves);
+  const weights = names.reduce((sum, name) => sum + WEIGHTS[name], 0);
+  const owed = new Map<string, number>();
+  const writes = new Map<string, number>();
+  for (let second = 0; second < 40 * 60; second += 1) {
+    for (const name of names) {
+      for (const caller of callersOf(name)) {
+        const perSecond = (3 * LIMIT * WEIGHTS[name]) / weights / 60 / CALLERS[name];
+        const due = (owed.get(caller) ?? 0) + perSecond;
+        owed.set(caller, due - Math.floor(due));
+        for (let n = 0; n < Math.floor(due); n += 1) {
+          const written = (writes.get(caller) ?? 0) + (writesOf[name] ?? 0);
+          writes.set(caller, written >= 1 ? written - 1 : written);
+          await world.ask(1, caller, written >= 1 ? 'write' : 'interactive');
+        }
+      }
+    }
+    await world.pass(1000);
+  }
+  return world;
+}
+
+describe('Classes of callers', () => {
+  const third = { people: 0.3, agents: 0.3, bulk: 0.3 };
+  test.each([
+    ['reads', NONE, {}, 0.02],
+    ['reads with reserves', TENTHS, {}, 0.02],
+    ['writes too', NONE, third, 0.02],
+    ['writes too with reserves', TENTHS, third, 0.02],
+    ['more writes in one class', NONE, { people: 0.1, agents: 0.3 }, 0.02],
+    ['nothing but writes in one class', NONE, { agents: 1 }, 0.02],
+    // The writes of any class use the slots that are reserved for writes.
+    ['more writes in one class, with reserves', TENTHS, { people: 0.1, agents: 0.3 }, 0.12],
+  ])('share slots by weight under three times the limit: %s', async (_, reserves, writes, off) => {
+    const { log, slotsBy } = await overload(reserves, writes);
+    const after = 3 * windowMs;
+    const shares = sharesOf(slotsBy(classOf, after));
+    const slots = slotsBy((caller) => caller, after);
+    for (const name of names) {
+      const share = shares.get(name) ?? 0;
+      expect(Math.abs(share - WEIGHTS[name] / 4.5), name).toBeLessThanOrEqual(off);
+      const ofCallers = callersOf(name).map((caller) => slots.get(caller) ?? 0);
+      expect(jain(ofCallers), name).toBeGreaterThanOrEqual(0.98);
+    }
+    const windows = log.filter(({ start }) => start >= after).length / LIMIT / 37;
+    expect(windows).toBeGreaterThanOrEqual(reserves === NONE ? 1 : 0.95);
+  });
+
+  test('without weight get only what the others leave', async () => {
+    const { ask, clock, pass, slotsBy } = await begun({ people: 1, spare: 0, rest: 0 });
+    const begin = clock.now();
+    for (let second = 0; second < 10 * 60; second += 1) {
+      await ask(1, callerInClass('a', 'spare'));
+      await ask(1, callerInClass('b', 'rest'));
+      // For five windows twice the limit, then a third of it.
+      if (second < 300 || second % 6 === 0) await ask(1, callerInClass('c', 'people'));
+      await pass(1000);
+    }
+    const between = (from: number, to: number) => {
+      const [all, later] = [from, to].map((window) => slotsBy(classOf, begin + window * windowMs));
+      return (name: string) => (all?.get(name) ?? 0) - (later?.get(name) ?? 0);
+    };
+    const early = between(1, 5);
+    expect(['people', 'spare', 'rest'].map(early)).toEqual([4 * LIMIT, 0, 0]);
+    const late = between(7, 10);
+    expect(late('people')).toBe(LIMIT);
+    expect(late('spare') + late('rest')).toBe(2 * LIMIT);
+    expect(Math.abs(late('spare') - late('rest'))).toBeLessThanOrEqual(1);
+  });
+
+  test('do not catch up on slots that they did not need', async () => {
+    const { ask, clock, slotsBy } = await begun({ people: 1, agents: 1 });
+    const [people, agents] = [callerInClass('a', 'people'), callerInClass('a', 'agents')];
+    await ask(10 * LIMIT, agents);
+    await clock.advance(4 * windowMs);
+    const before = clock.now();
+    await ask(10 * LIMIT, people);
+    await clock.advance(4 * windowMs);
+    const slots = slotsBy(classOf, before + 1);
+    expect(slots.get('people')).toBe(2 * LIMIT);
+    expect(slots.get('agents')).toBe(2 * LIMIT);
+  });
+
+  test.each(['people', 'bulk'])('alone use the whole window: %s', async (name) => {
+    const { ask, log, pass } = await begun(WEIGHTS, TENTHS);
+    for (let second = 0; second < 6 * 60; second += 1) {
+      await ask(1, callerInClass('constant', name));
+      await pass(1000);
+    }
+    const after = log.filter(({ start }) => start >= 2 * windowMs);
+    expect(after.length).toBeGreaterThanOrEqual(0.97 * 5 * LIMIT);
+  });
+
+  test('have turns of their own for callers of equal names', async () => {
+    const { ask, clock, slotsBy } = await begun({ people: 1, agents: 1 }, NONE, 6);
+    await ask(6, 'mia');
+    for (const name of ['people', 'agents', 'default']) await ask(20, callerInClass('mia', name));
+    await clock.advance(3 * windowMs);
+    const slots = slotsBy((caller) => caller, windowMs + 1);
+    expect([...slots.keys()].sort()).toEqual(['agents\nmia', 'mia', 'people\nmia']);
+    for (const count of slots.values()) expect(Math.abs(count - 6)).toBeLessThanOrEqual(1);
+  });
+});
