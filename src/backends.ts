@@ -19,6 +19,7 @@ import type { Records } from './upstream/idempotency/records.ts';
 import { Lists } from './upstream/lists/pages.ts';
 import { Reader } from './upstream/reader.ts';
 import type { Witness } from './upstream/wire/exchange.ts';
+import type { Usage } from './usage/usage.ts';
 
 /** Rows a page of a list that the marketplace sends: it sends each list whole. */
 const WHOLE_LISTS = 1;
@@ -43,6 +44,8 @@ interface BackendWorld {
   readonly journal: Journal;
   /** Stores what became of writes with idempotency keys; absent for a process that sends no writes. */
   readonly records?: Records;
+  /** Knows how many requests were sent today; absent if that is not recorded. */
+  readonly usage?: Usage | null;
   /** Saves the cache across restarts; absent if nothing is saved. */
   readonly savedCache?: SavedCache | undefined;
   /** The other processes that share budgets and responses; `null` if this one is alone. */
@@ -117,6 +120,7 @@ function createBackend(
     records,
     replicas,
     savedCache,
+    usage,
     witness,
   }: BackendWorld,
   {
@@ -158,6 +162,8 @@ function createBackend(
     records,
     rowLocks: replicas?.rowLocks,
     savedCache,
+    callsBefore:
+      usage && ownKey ? (callerClass) => usage.callsBefore(api.upstream, callerClass) : undefined,
     settle,
     timeZone,
     timeoutMs,

@@ -15,10 +15,12 @@ import { dailyReads } from './links/history/watched-lists.ts';
 import type { EventStream } from './observe/event-stream.ts';
 import { HistoryFile } from './observe/history/history-file.ts';
 import type { LogStream } from './observe/log/logger.ts';
+import type { Scrub } from './observe/log/scrub.ts';
 import { createTelemetry } from './observe/telemetry.ts';
 import { budgetGauges } from './operators/budget-gauges.ts';
 import { startFacts, startReport } from './operators/start-report.ts';
 import type { ProtocolTimes } from './redis/times.ts';
+import type { Replicas } from './replicas.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
 import { inBackground } from './scheduling/at-once.ts';
 import { type Clock, endingClock, systemClock } from './scheduling/clock.ts';
@@ -35,6 +37,8 @@ import type { Records } from './upstream/idempotency/records.ts';
 import { ProcessRecords } from './upstream/idempotency/store/process-records.ts';
 import type { Witness } from './upstream/wire/exchange.ts';
 import { createDispatcher } from './upstream/wire/undici.ts';
+import { Usage } from './usage/usage.ts';
+import { UsageFiles } from './usage/usage-files.ts';
 
 /** A whole gateway, not yet listening. */
 export interface Gateway {
@@ -149,6 +153,8 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     baseUrls: { LINKS: endpoints.links?.baseUrl ?? '', MARKET: endpoints.market?.baseUrl ?? '' },
     complain,
   });
+  const { scrub } = telemetry;
+  const usage = createUsage(config, { clock, events, journal, replicas, scrub, complain });
   const watches: FaultWatch[] = [];
   const witness = (subject: Subject): Witness => {
     const watch = new FaultWatch(subject, { clock, complain });
@@ -166,6 +172,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     records,
     replicas,
     savedCache,
+    usage,
     witness,
   };
   const backends = createBackends(config, endpoints, world);
@@ -210,6 +217,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     replicas,
     sandbox: sandbox && { links: sandbox.links.url, market: sandbox.market.url },
     telemetry,
+    usage,
     watches,
   };
   const { graphql, http, operators, live, console } = createServers(config, parts);
@@ -249,6 +257,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
         historyFile?.close();
         counts.close();
         records.close();
+        await usage?.close();
         await savedCache?.close();
         journal.close();
         await replicas?.close();
@@ -305,6 +314,29 @@ function createRecords(
     folder,
     isOwned,
   });
+}
+
+/** Counts requests by caller; `null` if nothing is recorded. */
+function createUsage(
+  { usageMaxBytes: maxBytes }: Config,
+  world: {
+    readonly clock: Clock;
+    readonly complain: (sentence: string) => void;
+    readonly events: EventStream;
+    readonly journal: Journal;
+    /** Keep the usage in Redis; `null` without. */
+    readonly replicas: Pick<Replicas, 'usage'> | null;
+    readonly scrub: Scrub;
+  },
+): Usage | null {
+  if (maxBytes === 0) return null;
+  const { clock, complain, events, journal, replicas, scrub } = world;
+  const { folder } = journal;
+  const isOwned = (): boolean => journal.folder !== null;
+  const store = replicas?.usage ?? new UsageFiles({ folder, isOwned, clock, maxBytes, complain });
+  const usage = new Usage({ clock, store, scrub, look: () => events.emit('look', null) });
+  events.add(usage);
+  return usage;
 }
 
 /** Whether what was sent is saved in `STATE_DIR`. */

@@ -28,6 +28,7 @@ import { RedisRecords } from './upstream/idempotency/shared/redis-records.ts';
 import { RedisRowLocks } from './upstream/idempotency/shared/redis-row-locks.ts';
 import { ProcessRecords } from './upstream/idempotency/store/process-records.ts';
 import type { SharedAnswers } from './upstream/reads/shared-cache.ts';
+import { RedisUsage } from './usage/redis-usage.ts';
 
 /** The dependencies of one upstream's client for shared budgets and responses. */
 interface UpstreamSharing {
@@ -54,6 +55,8 @@ export class Replicas {
   /** What became of writes with idempotency keys. */
   readonly records: RedisRecords;
   readonly rowLocks: RedisRowLocks;
+  /** The requests of all replicas, by caller. */
+  readonly usage: RedisUsage;
   /** The same on all replicas. */
   readonly digest: Digest;
   readonly #options: ReplicasOptions;
@@ -152,6 +155,8 @@ export class Replicas {
     const times = this.#times;
     this.rowLocks = new RedisRowLocks({ replica: this.#replica, clock, times, digest });
     this.records = this.#createRecords(sealing);
+    const connection = this.#connection;
+    this.usage = new RedisUsage({ clock, connection, sealing, replica: this.#replica.id });
   }
 
   /** Begins to beat. Never throws. */

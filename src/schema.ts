@@ -22,6 +22,7 @@ import './links/history/scan-history.graph.ts';
 import './links/brand/splash-page.graph.ts';
 import './links/account/user.graph.ts';
 import './links/previous.graph.ts';
+import './graph/usage.graph.ts';
 import './market/item.graph.ts';
 import './market/purchase.graph.ts';
 import './market/seller.graph.ts';

@@ -49,6 +49,7 @@ import type { Clock } from './scheduling/clock.ts';
 import { schema } from './schema.ts';
 import type { Cache } from './upstream/cache/cache.ts';
 import type { FaultWatch } from './upstream/diagnosis.ts';
+import type { Usage } from './usage/usage.ts';
 
 /** The dependencies of the servers. */
 interface Parts {
@@ -68,6 +69,8 @@ interface Parts {
   /** The records of idempotency keys. */
   readonly idempotency: () => IdempotencyGauges;
   readonly telemetry: Telemetry;
+  /** Counts requests by caller; `null` if nothing is recorded. */
+  readonly usage: Usage | null;
   /** The latest results of requests to each upstream. */
   readonly watches: readonly FaultWatch[];
 }
@@ -128,7 +131,7 @@ export function createServers(config: Config, parts: Parts): Servers {
 
 function createShared(
   config: Config,
-  { backends, cache, clock, digest, keys, telemetry }: Parts,
+  { backends, cache, clock, digest, keys, telemetry, usage }: Parts,
 ): Shared {
   const { events } = telemetry;
   const complain = (sentence: string) => events.emit('complaint', { sentence });
@@ -150,6 +153,7 @@ function createShared(
     callers,
     sources,
     clock,
+    usage,
     exposeUserApiKeys,
     uploadInlineMaxBytes,
     // Until every slot that is taken now is free again, and all that waits before it has had a turn.
@@ -240,7 +244,7 @@ interface HttpParts {
 
 function httpOptions(
   config: Config,
-  { backends, clock, keys, pages, purchaseCode, sandbox, telemetry, watches }: Parts,
+  { backends, clock, keys, pages, purchaseCode, sandbox, telemetry, usage, watches }: Parts,
   { answers, bodyLimits, callers, door, maskError, operations, sources }: Shared,
   { graphql, state, console }: HttpParts,
 ): HttpOptions {
@@ -250,7 +254,7 @@ function httpOptions(
     answers,
     clock,
     events,
-    tally: metrics && new AnswerTally({ clock, events }),
+    tally: metrics || usage ? new AnswerTally({ clock, events }) : null,
     codings,
   });
   const builtPages = createBuiltPages(codings, pages);
@@ -295,6 +299,7 @@ function httpOptions(
         ? createConsoleRoutes({
             page: builtPages.document('console'),
             feed: console,
+            usage,
             maskError,
             hasRoles: config.auth.mode === 'token' || config.auth.mode === 'jwt',
           })

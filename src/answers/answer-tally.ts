@@ -1,14 +1,24 @@
+import type { Viewer } from '../auth/viewer.ts';
 import {
   type BulkOptions,
   copiedName,
   type EventStream,
   emitInBulk,
 } from '../observe/event-stream.ts';
-import type { ServedKind } from '../upstream/receipt.ts';
+import type { EventRows, SavedKind } from '../observe/events.ts';
+import type { ReceiptSummary, ServedKind } from '../upstream/receipt.ts';
+import type { CompiledAnswer } from './compiled/compiled-queries.ts';
 import type { RememberedAnswer } from './remembered-answers.ts';
 
 /** Maximum number of operation names counted between two events; the others are counted without a name. */
 const NAMES_COUNTED = 500;
+/** Maximum number of pairs of a caller and an operation; with more, events are emitted. */
+const SAVERS_COUNTED = 500;
+
+/** The avoided requests of a caller's operations of one name, by resource. */
+interface Saver extends Pick<EventRows['saved'], 'caller' | 'callerClass' | 'operation'> {
+  readonly kinds: Map<string, { -readonly [K in keyof SavedKind]: SavedKind[K] }>;
+}
 
 /** Counts the responses of the fast path in plain numbers, and emits them in bulk. */
 export class AnswerTally {
@@ -19,30 +29,44 @@ export class AnswerTally {
   #maxAgeMs = 0;
   readonly #reads = new Map<string, { -readonly [K in keyof ServedKind]: ServedKind[K] }>();
   readonly #names = new Map<string | null, { runs: number; saved: number }>();
-  /** The last response, and the number of its repetitions that are not counted yet. */
+  readonly #savers = new Map<string, Saver>();
+  /** Whether avoided requests are counted by caller. */
+  readonly #countsSavers: boolean;
+  /** The last response and its caller, and the number of repetitions that are not counted yet. */
   #last: RememberedAnswer | null = null;
+  #lastCaller: Viewer | null = null;
   #times = 0;
 
   constructor(options: BulkOptions) {
     this.#events = options.events;
+    this.#countsSavers = options.events.isRead('saved');
     this.#counted = emitInBulk(options, () => this.#emit());
   }
 
   /** An operation was executed with cached data. Its reads are emitted where they are served. */
-  countExecuted(name: string | null, saved: number, maxAgeMs: number): void {
+  countExecuted(
+    {
+      caller,
+      name,
+      receipt,
+    }: { readonly caller: Viewer } & Pick<CompiledAnswer, 'name' | 'receipt'>,
+    { maxAgeMs, saved }: Pick<ReceiptSummary, 'maxAgeMs' | 'saved'>,
+  ): void {
     this.#executed += 1;
     if (maxAgeMs > this.#maxAgeMs) this.#maxAgeMs = maxAgeMs;
     this.#counted();
-    this.#countName(name, 1, saved);
+    this.#countName(name, 1, saved.cache);
+    if (this.#countsSavers) this.#countSaver(caller, name, receipt.savedKinds, 1);
   }
 
-  /** A remembered response was repeated. */
-  count(answer: RememberedAnswer, ageMs: number): void {
+  /** A remembered response was repeated for a caller. */
+  count(answer: RememberedAnswer, caller: Viewer, ageMs: number): void {
     this.#remembered += 1;
     if (ageMs > this.#maxAgeMs) this.#maxAgeMs = ageMs;
-    if (answer !== this.#last) {
+    if (answer !== this.#last || (this.#countsSavers && !isSame(caller, this.#lastCaller))) {
       this.#countReads();
       this.#last = answer;
+      this.#lastCaller = caller;
       this.#counted();
     }
     this.#times += 1;
@@ -50,16 +74,50 @@ export class AnswerTally {
 
   #countReads(): void {
     const times = this.#times;
+    const answer = this.#last;
+    if (times === 0 || !answer) return;
     let saved = 0;
     this.#times = 0;
-    for (const read of this.#last?.ingredients.kinds ?? []) {
+    const { kinds } = answer.ingredients;
+    for (const read of kinds) {
       const count = read.count * times;
       const known = this.#reads.get(read.kind);
       if (known) known.count += count;
       else this.#reads.set(read.kind, { ...read, count });
       saved += count;
     }
-    if (times > 0) this.#countName(this.#last?.name ?? null, times, saved);
+    this.#countName(answer.name, times, saved);
+    if (this.#countsSavers && this.#lastCaller) {
+      this.#countSaver(this.#lastCaller, answer.name, kinds, times);
+    }
+  }
+
+  #countSaver(
+    { callerClass, name: caller }: Viewer,
+    operation: string | null,
+    kinds: readonly SavedKind[],
+    times: number,
+  ): void {
+    const key = `${callerClass ?? ''}\n${operation}\n${caller}`;
+    let saver = this.#savers.get(key);
+    if (!saver) {
+      if (this.#savers.size >= SAVERS_COUNTED) this.#emitSavers();
+      const name = operation && copiedName(operation);
+      saver = { caller, callerClass, operation: name, kinds: new Map() };
+      this.#savers.set(key, saver);
+    }
+    for (const { count, resource, upstream } of kinds) {
+      const known = saver.kinds.get(`${upstream} ${resource}`);
+      if (known) known.count += count * times;
+      else saver.kinds.set(`${upstream} ${resource}`, { upstream, resource, count: count * times });
+    }
+  }
+
+  #emitSavers(): void {
+    for (const { kinds, ...saver } of this.#savers.values()) {
+      this.#events.emit('saved', { ...saver, kinds: [...kinds.values()], times: 1 });
+    }
+    this.#savers.clear();
   }
 
   #countName(name: string | null, runs: number, saved: number): void {
@@ -77,6 +135,8 @@ export class AnswerTally {
     const events = this.#events;
     this.#countReads();
     this.#last = null;
+    this.#lastCaller = null;
+    this.#emitSavers();
     for (const { upstream, resource, count } of this.#reads.values()) {
       events.emit('reads', { upstream, resource, result: 'hit', times: count });
     }
@@ -92,4 +152,9 @@ export class AnswerTally {
     this.#executed = 0;
     this.#maxAgeMs = 0;
   }
+}
+
+/** Whether two callers are counted together. */
+function isSame(one: Viewer, other: Viewer | null): boolean {
+  return one.name === other?.name && one.callerClass === other.callerClass;
 }

@@ -73,7 +73,7 @@ export class Replies {
     const { length } = body;
     const reply: Reply = { body, encoding: 'latin1', length, coding, contentType, etag, ageMs };
     const status = this.#send(recipient, requestId, reply);
-    tally?.count(answer, ageMs);
+    tally?.count(answer, recipient.caller, ageMs);
     this.#observe(recipient, { requestId, name, status, stale: 0, maxAgeMs: ageMs, startedAt });
   }
 
@@ -102,8 +102,8 @@ export class Replies {
       const { ingredients } = receipt;
       return parts && { ...parts, contentType, etag, name, ingredients };
     });
-    const { maxAgeMs, saved, stale } = summary;
-    tally?.countExecuted(name, saved.cache, maxAgeMs);
+    const { maxAgeMs, stale } = summary;
+    tally?.countExecuted({ caller: recipient.caller, name, receipt }, summary);
     this.#observe(recipient, { requestId, name, status, stale, maxAgeMs, startedAt });
   }
 

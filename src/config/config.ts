@@ -103,6 +103,8 @@ export interface Config {
   readonly uploadInlineMaxBytes: number;
   /** The classes of callers; empty if all are alike. */
   readonly callerClasses: CallerClasses;
+  /** Maximum size of the usage of all days; 0 if none is recorded. */
+  readonly usageMaxBytes: number;
   /** How long idempotency keys are kept, and the memory of their records. */
   readonly idempotencyKeepMs: number;
   readonly idempotencyMaxBytes: number;
@@ -160,6 +162,7 @@ export function loadConfig(
     'WRITE_',
     'CALLER_',
     'RESERVE_',
+    'USAGE_',
   ]);
   const sandbox = !reader.has('LINKS_BASE_URL') && !reader.has('MARKET_BASE_URL');
   const callerClasses = readClasses(reader);
@@ -207,6 +210,7 @@ export function loadConfig(
     maxWaitMs: reader.integer('MAX_WAIT_MS'),
     auth: Object.freeze(auth),
     callerClasses,
+    usageMaxBytes: reader.integer('USAGE_MAX_BYTES'),
     corsOrigins: Object.freeze(reader.origins('CORS_ORIGINS')),
     allowedHosts: Object.freeze(reader.hosts('ALLOWED_HOSTS')),
     persistedOperations: readOperations(reader, readFile),

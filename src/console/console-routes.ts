@@ -6,16 +6,29 @@ import type { Admission } from '../http/door/admission.ts';
 import { isLocal } from '../http/door/local-caller.ts';
 import { errorAnswer, jsonAnswer, respond, textAnswer } from '../http/respond.ts';
 import type { AtOnce } from '../scheduling/at-once.ts';
+import type { Usage } from '../usage/usage.ts';
+import { usageCsv } from '../usage/usage-report.ts';
 import type { ConsoleFeed, ConsoleRights } from './feed.ts';
+import { csvAnswer, usageFor } from './usage-pages.ts';
 
 interface ConsoleOptions {
   /** Serves the page that shows the state. */
   readonly page: ConsoleRoute;
   readonly feed: ConsoleFeed;
+  /** Counts requests by caller; `null` if nothing is recorded. */
+  readonly usage: Usage | null;
   readonly maskError: MaskError;
   /** Whether tokens name their senders: else each is an administrator of their own. */
   readonly hasRoles: boolean;
 }
+
+/** The paths of the console. */
+type ConsolePath =
+  | '/console'
+  | '/console.json'
+  | '/console/events'
+  | '/console/usage.csv'
+  | '/console/usage.json';
 
 /** Handles a path of the console. Never rejects. */
 type ConsoleRoute = (
@@ -31,13 +44,19 @@ type ConsoleRoute = (
  */
 export function createConsoleRoutes(
   options: ConsoleOptions,
-): Readonly<Record<'/console' | '/console.json' | '/console/events', ConsoleRoute>> {
-  const { feed, page } = options;
+): Readonly<Record<ConsolePath, ConsoleRoute>> {
+  const { feed, page, usage } = options;
   const withRights =
-    (answer: (response: ServerResponse, rights: ConsoleRights, isHead: boolean) => void) =>
+    (
+      answer: (
+        response: ServerResponse,
+        rights: ConsoleRights,
+        request: IncomingMessage,
+      ) => void | Promise<void>,
+    ) =>
     (request: IncomingMessage, response: ServerResponse, admission: Admission): void => {
       const answered = rightsOf(request, admission, options).then((rights) => {
-        return request.destroyed ? undefined : answer(response, rights, request.method === 'HEAD');
+        return request.destroyed ? undefined : answer(response, rights, request);
       });
       answered.catch((error: unknown) => refuse(response, error, options));
     };
@@ -46,7 +65,14 @@ export function createConsoleRoutes(
     '/console.json': withRights((response, { named }) =>
       respond(response, jsonAnswer(200, feed.text(named))),
     ),
-    '/console/events': withRights((response, rights, isHead) => {
+    '/console/usage.json': withRights(async (response, rights, request) => {
+      respond(response, jsonAnswer(200, await usageFor(request, rights, usage)));
+    }),
+    '/console/usage.csv': withRights(async (response, rights, request) => {
+      const { by, groups } = await usageFor(request, rights, usage);
+      respond(response, csvAnswer(usageCsv(by, groups)));
+    }),
+    '/console/events': withRights((response, rights, { method }) => {
       if (!feed.hasRoom(rights.named)) {
         const full = 'The limit of open consoles is reached. Close one, or retry in 5 s.';
         respond(response, { ...textAnswer(503, full), headers: { 'Retry-After': '5' } });
@@ -58,7 +84,7 @@ export function createConsoleRoutes(
         // Proxies would hold back events, to send more at a time.
         'X-Accel-Buffering': 'no',
       });
-      if (isHead) response.end();
+      if (method === 'HEAD') response.end();
       else feed.show(response, rights);
     }),
   };

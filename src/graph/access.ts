@@ -50,6 +50,7 @@ export const access: Readonly<Record<string, Role>> = {
   'Query.purchase': 'viewer',
   'Query.purchases': 'viewer',
   'Query.rateLimit': 'viewer',
+  'Query.usage': 'admin',
   'Query.totalCountHistory': 'viewer',
   'Mutation.updateAccount': 'editor',
   'Mutation.createDomain': 'editor',

@@ -2,6 +2,7 @@ import type { Viewer } from '../auth/viewer.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { DryRun } from '../upstream/dry-run/dry-run.ts';
 import type { Receipt } from '../upstream/receipt.ts';
+import type { Usage } from '../usage/usage.ts';
 import type { KeyedFields } from './keyed/keyed-fields.ts';
 import type { Source } from './rows/source.ts';
 
@@ -16,6 +17,8 @@ export interface GraphContext {
   /** Present for a mutation with idempotency keys. */
   readonly keyed?: KeyedFields;
   readonly clock: Clock;
+  /** Counts requests by caller; `null` if nothing is recorded. */
+  readonly usage: Usage | null;
   /** Whether `User.apiKey` may be returned at all. */
   readonly exposeUserApiKeys: boolean;
   /** Largest file that a GraphQL request may carry. */

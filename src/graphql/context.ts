@@ -17,6 +17,7 @@ import {
   type ExecutionMode,
   type ReadWatcher,
 } from '../upstream/operation.ts';
+import type { Usage } from '../usage/usage.ts';
 import type { ServerContext } from './request-record.ts';
 
 /** One API as the whole process shares it. */
@@ -120,11 +121,13 @@ export function createContextFactory(options: {
   readonly sources: Sources;
   readonly clock: Clock;
   readonly exposeUserApiKeys: boolean;
+  readonly usage: Usage | null;
   readonly uploadInlineMaxBytes: number;
   /** For how long a run waits for its turn when there is an older result to look at, in milliseconds. */
   readonly patienceMs: number;
 }): ContextFactory {
-  const { callers, clock, exposeUserApiKeys, patienceMs, sources, uploadInlineMaxBytes } = options;
+  const { callers, clock, exposeUserApiKeys, patienceMs, sources } = options;
+  const { uploadInlineMaxBytes, usage } = options;
   const contextOf = (viewer: Viewer, caller: Caller, mode?: ExecutionMode): GraphContext => {
     const { links, market } = sources(viewer, caller, mode);
     return {
@@ -134,6 +137,7 @@ export function createContextFactory(options: {
       receipt: caller.receipt,
       ...(mode?.kind === 'planned' ? { dryRun: mode.dryRun } : {}),
       clock,
+      usage,
       exposeUserApiKeys,
       uploadInlineMaxBytes,
     };

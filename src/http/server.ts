@@ -145,6 +145,8 @@ function routesOfOperators(pages: OperatorPages): Routes {
     ['/console', { answer: pages['/console'] ?? nothing.answer }],
     ['/console.json', { answer: pages['/console.json'] ?? nothing.answer }],
     ['/console/events', { answer: pages['/console/events'] ?? nothing.answer }],
+    ['/console/usage.csv', { answer: pages['/console/usage.csv'] ?? nothing.answer }],
+    ['/console/usage.json', { answer: pages['/console/usage.json'] ?? nothing.answer }],
   ];
 }
 

@@ -52,6 +52,18 @@ export interface EventRows {
   readonly read: ReadRow;
   /** Reads answered since the last such event, by upstream, resource and result. */
   readonly reads: ReadRow & { readonly times: number };
+  /** Requests that operations of a caller did not need, because of the cache or of a request in flight. */
+  readonly saved: {
+    readonly caller: string;
+    /** Absent in the default class. */
+    readonly callerClass?: string | undefined;
+    /** The name of the operation. */
+    readonly operation: string | null;
+    /** Of one operation. */
+    readonly kinds: readonly SavedKind[];
+    /** Number of operations. */
+    readonly times: number;
+  };
   /** A request starts or stops waiting in its lane. */
   readonly queue: { readonly upstream: UpstreamName; readonly change: 1 | -1 };
   /** A request got its slot after `ms` milliseconds in its lane. */
@@ -61,6 +73,8 @@ export interface EventRows {
     readonly ms: number;
   };
   readonly requestSent: UpstreamRequest;
+  /** Its first byte is about to be sent. `requestSent` comes before: a connection may have to be opened between. */
+  readonly requestLeaves: UpstreamRequest;
   /** `request` is the object that `requestSent` had. `at` is on `clock.now()`. */
   readonly requestEnded: {
     readonly at: number;
@@ -121,6 +135,13 @@ interface ReadRow {
   readonly result: ReadResult;
   /** 1 by default. */
   readonly times?: number;
+}
+
+/** Avoided requests for one resource. */
+export interface SavedKind {
+  readonly upstream: UpstreamName;
+  readonly resource: string;
+  readonly count: number;
 }
 
 /** An operation, as logs and the console name it. */

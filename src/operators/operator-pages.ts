@@ -20,8 +20,13 @@ export type OperatorPage = (
 export type OperatorPages = Readonly<Record<'/livez' | '/readyz' | '/probe', OperatorPage>> &
   Readonly<Partial<Record<'/metrics' | '/status' | ConsolePath, OperatorPage>>>;
 
-/** The console, what fills it, and what keeps it filled. */
-type ConsolePath = '/console' | '/console.json' | '/console/events';
+/** The console, what fills it, what keeps it filled, and the usage by caller. */
+type ConsolePath =
+  | '/console'
+  | '/console.json'
+  | '/console/events'
+  | '/console/usage.csv'
+  | '/console/usage.json';
 
 /**
  * The pages `/livez` (the process runs), `/readyz` (requests should be sent here), `/metrics`, and those

@@ -39,6 +39,8 @@ export interface ClientOptions extends ExchangeOptions {
   readonly reserves?: ReservedShares | undefined;
   /** The classes of callers; none by default. */
   readonly classes?: CallerClasses | undefined;
+  /** Number of requests on the current day by callers of a class, before this process; none by default. */
+  readonly callsBefore?: ((callerClass: string) => number) | undefined;
   /** Maximum number of requests per operation, at most the limit of a window; two thirds of it by default. */
   readonly maxCallsPerOperation?: number | undefined;
   /** Replaces the parts of cache keys that represent a request's body. */
@@ -143,12 +145,13 @@ export class Client {
   }
 
   #newBudgets(): Budgets {
-    const { baseUrl, budgetOf, clock, events, journal = keysAreNew, maxKeys } = this.#options;
+    const { baseUrl, budgetOf, callsBefore, clock, events } = this.#options;
+    const { journal = keysAreNew, maxKeys } = this.#options;
     const { classes, maxCallsPerOperation, rateLimit, rateWindowMs, reserves, timeoutMs } =
       this.#options;
     const { upstream } = this;
     const own = { classes, rateLimit, rateWindowMs, reserves, timeoutMs };
-    const limits = { baseUrl, clock, events, ...own, upstream };
+    const limits = { baseUrl, callsBefore, clock, events, ...own, upstream };
     return new Budgets({
       upstream,
       clock,

@@ -1,5 +1,5 @@
 import type { UpstreamName } from '../errors.ts';
-import type { Asker } from '../observe/events.ts';
+import type { Asker, SavedKind } from '../observe/events.ts';
 import type { Resource } from '../resources.ts';
 import { UnderWay } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
@@ -35,6 +35,8 @@ export interface ReceiptSummary {
  * used; a request is counted when it is sent, for the operation that it is sent for.
  */
 export class Receipt {
+  /** The requests of other operations that were shared. */
+  readonly #joined = new Map<string, Pick<SavedKind, 'upstream' | 'resource'>>();
   /** The sources of responses that did not first come from cache entries. */
   readonly #sources = new Map<string, 'call' | 'coalesced'>();
   /** The cache entries that the response uses. */
@@ -70,15 +72,17 @@ export class Receipt {
   }
 
   /** A request of another operation was shared. */
-  joined(key: string): void {
+  joined(key: string, of: Pick<SavedKind, 'upstream' | 'resource'>): void {
     if (this.#sources.has(key) || this.ingredients.has(key)) return;
     this.#sources.set(key, 'coalesced');
+    this.#joined.set(key, of);
   }
 
   /** A request is sent for this operation. */
   sent(upstream: UpstreamName, key: string): void {
     this.#calls[upstream] += 1;
     this.#sources.set(key, 'call');
+    this.#joined.delete(key);
   }
 
   /** A request that was about to be sent was not sent. */
@@ -116,6 +120,14 @@ export class Receipt {
     return this.#calls[upstream];
   }
 
+  /** The avoided requests of `summary.saved`, by resource. */
+  get savedKinds(): readonly SavedKind[] {
+    const cached = [...this.ingredients.latest]
+      .filter(([key]) => !this.#sources.has(key))
+      .map(([, { of, source }]) => ({ upstream: source.upstream, resource: of.read.resource }));
+    return countKinds([...cached, ...this.#joined.values()]);
+  }
+
   get summary(): ReceiptSummary {
     const { waitedMs } = this;
     let cache = 0;
@@ -136,6 +148,17 @@ export class Receipt {
       waitedMs: Math.round(waitedMs),
     };
   }
+}
+
+/** Counts resources. */
+function countKinds(all: readonly Pick<SavedKind, 'upstream' | 'resource'>[]): SavedKind[] {
+  const kinds = new Map<string, { -readonly [Member in keyof SavedKind]: SavedKind[Member] }>();
+  for (const { resource, upstream } of all) {
+    const known = kinds.get(`${upstream} ${resource}`);
+    if (known) known.count += 1;
+    else kinds.set(`${upstream} ${resource}`, { upstream, resource, count: 1 });
+  }
+  return [...kinds.values()];
 }
 
 /** Measures a duration in milliseconds; parallel runs count once. */

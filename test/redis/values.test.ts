@@ -86,6 +86,7 @@ async function openGateway() {
     sandbox: null,
     replicas,
     telemetry,
+    usage: null,
     watches: [],
   };
   const { graphql } = createServers(config, parts);

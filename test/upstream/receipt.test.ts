@@ -44,14 +44,16 @@ describe('Receipt', () => {
   test('counts an answer where it came from when it was first needed', () => {
     const { receipt } = createWorld();
     receipt.ingredients.add(served('kept', 5));
-    receipt.joined('kept');
-    receipt.joined('joined');
+    receipt.joined('kept', { upstream: 'LINKS', resource: 'channels' });
+    receipt.joined('joined', { upstream: 'LINKS', resource: 'channels' });
     receipt.ingredients.add(served('joined', 7));
     receipt.sent('LINKS', 'sent');
     receipt.ingredients.add(served('sent', 1));
-    receipt.joined('sent');
+    receipt.joined('sent', { upstream: 'LINKS', resource: 'channels' });
     expect(receipt.summary).toMatchObject({ calls: 1, saved: { cache: 1, coalesced: 1 } });
     expect(receipt.summary.maxAgeMs).toBe(7);
+    const counts = receipt.savedKinds.map(({ count }) => count);
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(2);
   });
 
   test('counts an answer as a call once one has left for it, and every call', () => {

@@ -36,6 +36,11 @@ export function useObservation(options: {
       maxAgeMs: cost?.maxAgeMs ?? 0,
     };
     events.emit('operationEnded', { at, operation: running.receipt, record });
+    const { receipt } = running;
+    if (record.saved === 0 || caller === null || !receipt || !events.isRead('saved')) return;
+    const { callerClass } = running;
+    const kinds = receipt.savedKinds;
+    events.emit('saved', { caller, callerClass, operation: name, kinds, times: 1 });
   };
 
   return {
@@ -48,6 +53,7 @@ export function useObservation(options: {
         name: null,
         type: 'unknown',
         caller: null,
+        callerClass: undefined,
         receipt: null,
         codes: new Set(),
         hasData: false,
@@ -64,6 +70,7 @@ export function useObservation(options: {
       running.type = operation?.operation ?? 'unknown';
       running.name = operation ? operationName(operation) : null;
       running.caller = viewer.name;
+      running.callerClass = viewer.callerClass;
       running.receipt = receipt;
       receipt.asker = { requestId: record.requestId, operation: running.name };
       const { within } = events;

@@ -6,6 +6,7 @@ import { put, records, take } from './records.ts';
 import { beat, goodbye, touched } from './replica.ts';
 import { lock, rows, unlock } from './rows.ts';
 import { discard, swap } from './swap.ts';
+import { addUsage, usageOf } from './usage.ts';
 
 /** A script: by its digest, and its text if Redis has not loaded it. */
 export interface Script {
@@ -26,7 +27,17 @@ const begin = effects + enter + documents + records + rows;
 /** The scripts, each one command for Redis. Their files describe arguments and replies. */
 export const scripts: Readonly<
   Record<
-    'beat' | 'swap' | 'discard' | 'touched' | 'goodbye' | 'take' | 'put' | 'lock' | 'unlock',
+    | 'beat'
+    | 'swap'
+    | 'discard'
+    | 'touched'
+    | 'goodbye'
+    | 'take'
+    | 'put'
+    | 'lock'
+    | 'unlock'
+    | 'addUsage'
+    | 'usageOf',
     Script
   >
 > = {
@@ -39,4 +50,6 @@ export const scripts: Readonly<
   put: script('put', begin + put),
   lock: script('lock', begin + lock),
   unlock: script('unlock', begin + unlock),
+  addUsage: script('addUsage', addUsage),
+  usageOf: script('usageOf', usageOf),
 };

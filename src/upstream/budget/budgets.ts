@@ -207,6 +207,8 @@ interface KeyLimits {
   readonly reserves?: ReservedShares | undefined;
   /** The classes of callers; none by default. */
   readonly classes?: CallerClasses | undefined;
+  /** See `ClientOptions`. */
+  readonly callsBefore?: ((callerClass: string) => number) | undefined;
   /** Maximum duration of a request. */
   readonly timeoutMs: number;
   /** Distinguishes a key of this installation from the same key of another. */
@@ -220,6 +222,7 @@ const nameInJournal = createDigest('the journal of leases');
 export function processBudgets(
   {
     baseUrl,
+    callsBefore,
     classes,
     clock,
     events,
@@ -234,7 +237,7 @@ export function processBudgets(
   return (secret) => {
     const ofKey = journal.of(nameInJournal(`${baseUrl} ${secret}`), { windowMs, timeoutMs });
     const own = { limit: rateLimit, windowMs, reserves, classes };
-    const of = { ...own, clock, events, upstream, journal: ofKey };
+    const of = { ...own, callsBefore, clock, events, upstream, journal: ofKey };
     return new QueuedBudget(clock, new MemoryStore(of));
   };
 }

@@ -5,6 +5,7 @@ import type { Clock } from '../../scheduling/clock.ts';
 import type { Slot } from './budget.ts';
 import { type JournalEntry, type KeyJournal, newKey } from './journal/journal.ts';
 import { type BudgetView, pausedMs } from './law/availability.ts';
+import { recallToday } from './law/callers/quotas.ts';
 import { claimSlots, type Stop, stopOf } from './law/claim.ts';
 import {
   type KeyBudget,
@@ -28,6 +29,8 @@ interface MemoryStoreOptions {
   readonly reserves?: ReservedShares | undefined;
   /** The classes of callers; none by default. */
   readonly classes?: CallerClasses | undefined;
+  /** Number of requests on the current day by callers of a class, before this process; none by default. */
+  readonly callsBefore?: ((callerClass: string) => number) | undefined;
   /** The leases of the previous process, and those for the next one. */
   readonly journal?: KeyJournal;
   readonly upstream: UpstreamName;
@@ -67,7 +70,7 @@ export class MemoryStore implements BudgetStore {
   #slots = 0;
 
   constructor(options: MemoryStoreOptions) {
-    const { clock, journal = newKey, limit } = options;
+    const { callsBefore, clock, journal = newKey, limit } = options;
     this.#options = options;
     this.#clock = clock;
     this.#journal = journal;
@@ -84,6 +87,7 @@ export class MemoryStore implements BudgetStore {
       this.#answered.set(id, this.#limiter.take());
     }
     if (journal.unknownUntil > now) b.unknownUntil = journal.unknownUntil;
+    if (callsBefore) recallToday(b, this.rules, now, callsBefore);
     b.caution.blind = !journal.isKnown;
     b.caution.coTenantAt = journal.coTenantSeenAt;
     this.#count();

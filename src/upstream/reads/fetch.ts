@@ -111,7 +111,7 @@ export class Fetcher {
     const flight = (joined ?? this.#open(of, { caller })) as ReadInFlight<T>;
     const value = await flight.waiters.wait(caller, waitMs);
     // Unless the request was sent for this operation.
-    caller.receipt.joined(key);
+    caller.receipt.joined(key, { upstream, resource: read.resource });
     cached.waited(flight, value, caller.receipt);
     return value;
   }

@@ -14,7 +14,7 @@ export interface WireRequest {
   readonly stream: AsyncIterable<Uint8Array> | null;
   /** For the whole exchange; with a `stream`, for sending the pieces in the socket, then for the response. */
   readonly timeoutMs: number;
-  /** Whether it may still be sent, checked in the turn in which its first byte leaves; by default it may. */
+  /** Whether it may still be sent, checked when its first byte is about to leave; by default it may. If so, it leaves. */
   readonly mayLeave?: (() => boolean) | undefined;
 }
 
@@ -124,8 +124,8 @@ class Answer implements Dispatcher.DispatchHandler {
 
   /** Called in the turn in which the request is written. If it throws, nothing is sent, and the connection stays usable. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.#mayLeave && !this.#mayLeave()) throw TOO_LATE;
     if (this.isAborted) throw ABORTED;
+    if (this.#mayLeave && !this.#mayLeave()) throw TOO_LATE;
     this.#controller = controller;
   }
 

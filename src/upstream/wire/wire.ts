@@ -136,9 +136,14 @@ export class Wire {
         outcome: { ...ended, durationMs: at - request.sentAt },
       });
     };
+    const leaves = (): boolean => {
+      const may = mayLeave();
+      if (may) events.emit('requestLeaves', request);
+      return may;
+    };
     const work = async (): Promise<Exchanged<T>> => {
       try {
-        const exchanged = await exchange(this.#options, call, credential.secret, mayLeave);
+        const exchanged = await exchange(this.#options, call, credential.secret, leaves);
         end(this.#outcomeOf(call, exchanged, { credential, sharedWith }));
         return exchanged;
       } catch (error) {

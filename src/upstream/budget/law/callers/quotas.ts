@@ -51,6 +51,20 @@ export function uncountToday(b: KeyBudget, caller: string): void {
   if (count > 0) b.dayCounts = { day, counts: { ...counts, [name]: count - 1 } };
 }
 
+/** Sets what was used on the current day before this process. */
+export function recallToday(
+  b: KeyBudget,
+  rules: Rules,
+  now: number,
+  callsBefore: (name: string) => number,
+): void {
+  const counts: Record<string, number> = {};
+  for (const [name, { maxCallsPerDay }] of rules.classes ?? []) {
+    if (maxCallsPerDay !== null) counts[name] = callsBefore(name);
+  }
+  if (Object.keys(counts).length > 0) b.dayCounts = { day: dayAt(rules, now), counts };
+}
+
 /** Milliseconds until the counts of the day end; 0 if nothing is counted. */
 export function dayCountsMs(
   { dayCounts }: KeyBudget,

@@ -1,0 +1,158 @@
+import type { RedisConnection } from '../redis/connection/connection.ts';
+import { RedisRefused } from '../redis/failures.ts';
+import { scripts } from '../redis/lua/scripts.ts';
+import { listOf } from '../redis/messages.ts';
+import { inBackground } from '../scheduling/at-once.ts';
+import type { Clock } from '../scheduling/clock.ts';
+import type { Sealing } from '../storage/sealing.ts';
+import { DayUsage, MOST_ROWS } from './day-usage.ts';
+import { OTHERS_TOGETHER, rowIn, textOfKey, textOfRow, type UsageRow } from './usage-row.ts';
+import { DAY_MS, KEPT_DAYS, type UsageStore } from './usage-store.ts';
+
+/** Maximum number of rows in one command. */
+const BATCH_ROWS = 100;
+/** A command that failed is repeated after this time, in milliseconds. */
+const RETRY_MS = 1000;
+
+interface RedisUsageOptions {
+  readonly clock: Clock;
+  readonly connection: Pick<RedisConnection, 'run'>;
+  readonly sealing: Pick<Sealing, 'name' | 'open' | 'seal'>;
+  /** The name of this replica. */
+  readonly replica: string;
+}
+
+/** Requests of a day, with the number of the command that adds them. */
+interface Batch {
+  readonly day: number;
+  readonly number: number;
+  readonly rows: readonly UsageRow[];
+}
+
+/**
+ * Keeps usage in Redis, for all replicas, with names that only they can read. A request is added by a command that is
+ * sent in the same turn; commands that may have failed are repeated, and counted once.
+ */
+export class RedisUsage implements UsageStore {
+  readonly #options: RedisUsageOptions;
+  /** Bounds the operations of each caller. */
+  #today: DayUsage;
+  /** What no command has added yet, by day. */
+  readonly #pending = new Map<number, DayUsage>();
+  /** The batch that is being added. */
+  #batch: Batch | null = null;
+  #batches = 0;
+  #sending: Promise<void> | null = null;
+  #isClosed = false;
+
+  constructor(options: RedisUsageOptions) {
+    this.#options = options;
+    this.#today = new DayUsage(this.#day);
+  }
+
+  get firstDay(): number {
+    return this.#day - KEPT_DAYS + 1;
+  }
+
+  get #day(): number {
+    return Math.floor(this.#options.clock.wall() / DAY_MS);
+  }
+
+  callsBefore(): number {
+    // The shared budget remembers them.
+    return 0;
+  }
+
+  add(day: number, row: UsageRow): void {
+    if (day > this.#today.day) this.#today = new DayUsage(day);
+    const pending = this.#pending.get(day) ?? new DayUsage(day);
+    this.#pending.set(day, pending);
+    pending.add(this.#today.add(row));
+    this.#send();
+  }
+
+  async read(day: number): Promise<readonly UsageRow[]> {
+    await this.#sending;
+    const found = listOf(await this.#run('usageOf', [String(day)])).map(String);
+    const rows: UsageRow[] = [];
+    for (let at = 0; at < found.length; at += 4) {
+      const [name = '', text = '', calls, saved] = found.slice(at, at + 4);
+      const row = rowIn(this.#open(name, text) ?? '');
+      if (row) rows.push({ ...row, calls: Number(calls), saved: Number(saved) });
+    }
+    return rows;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#sending;
+  }
+
+  #send(): void {
+    if (this.#sending) return;
+    this.#sending = this.#sendAll().finally(() => {
+      this.#sending = null;
+    });
+    inBackground(this.#sending);
+  }
+
+  /** Adds all that is pending; after a failure later again. */
+  async #sendAll(): Promise<void> {
+    for (let batch = this.#next(); batch; batch = this.#next()) {
+      try {
+        await this.#run('addUsage', this.#argumentsOf(batch));
+        this.#batch = null;
+      } catch (error) {
+        // What Redis refuses can be a permission that its operator is about to grant.
+        const retryMs = error instanceof RedisRefused ? 10 * RETRY_MS : RETRY_MS;
+        if (!this.#isClosed) this.#options.clock.after(retryMs, () => this.#send());
+        return;
+      }
+    }
+  }
+
+  /** The batch to add: one that may have failed, or the next. */
+  #next(): Batch | null {
+    if (this.#batch) return this.#batch;
+    const [next] = this.#pending;
+    if (!next) return null;
+    const [day, usage] = next;
+    const rows = usage.rows.slice(0, BATCH_ROWS);
+    const rest = usage.rows.slice(BATCH_ROWS);
+    this.#pending.delete(day);
+    if (rest.length > 0) {
+      const left = new DayUsage(day);
+      for (const row of rest) left.add(row);
+      this.#pending.set(day, left);
+    }
+    this.#batches += 1;
+    this.#batch = { day, number: this.#batches, rows };
+    return this.#batch;
+  }
+
+  #argumentsOf({ day, number, rows }: Batch): string[] {
+    const head = [day, KEPT_DAYS, this.#options.replica, number, MOST_ROWS].map(String);
+    const ofRows = rows.flatMap((row) => {
+      const others = { ...row, caller: OTHERS_TOGETHER, operation: OTHERS_TOGETHER };
+      const counts = [String(row.calls), String(row.saved)];
+      return [...this.#named(row), ...this.#named(others), ...counts];
+    });
+    return [...head, ...ofRows];
+  }
+
+  /** The name and the encrypted key of a row. */
+  #named(row: UsageRow): [name: string, text: string] {
+    const { sealing } = this.#options;
+    const name = sealing.name('usage', textOfKey(row));
+    const text = textOfRow({ ...row, calls: 0, saved: 0 });
+    return [name, sealing.seal(`usage ${name}`, text).toString('base64')];
+  }
+
+  #open(name: string, text: string): string | null {
+    return this.#options.sealing.open(`usage ${name}`, Buffer.from(text, 'base64'));
+  }
+
+  #run(name: 'addUsage' | 'usageOf', args: readonly string[]): Promise<unknown> {
+    return this.#options.connection.run(scripts[name], args);
+  }
+}
