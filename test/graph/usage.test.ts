@@ -1,0 +1,274 @@
+import { hash } from 'node:crypto';
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { formatTokenFile } from '../../src/auth/token-file.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
+import { PLENTY, startWorld, type World } from '../support/gateway.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+const DAY_MS = 86_400_000;
+const HOME = 'query Home { account { username } }';
+const PIXELS = 'query Pixels { pixels(first: 1) { nodes { id } } }';
+const DOMAINS = 'query Domains { domains(first: 1) { nodes { id } } }';
+
+interface UsageShown {
+  readonly calls: number;
+  readonly saved: number;
+  readonly totalCount: number;
+  readonly rows: readonly Readonly<Record<string, unknown>>[];
+}
+
+let sandbox: Sandbox;
+let folder: string;
+let clock: VirtualClock;
+
+beforeEach(async () => {
+  clock = new VirtualClock();
+  sandbox = await startSandbox({ limit: { requests: PLENTY } });
+  folder = mkdtempSync(join(tmpdir(), 'usage-'));
+  onTestFinished(async () => {
+    await sandbox.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const tokens = [
+    { name: 'boss', role: 'admin' as const },
+    { name: 'web', role: 'viewer' as const },
+    { name: 'crawler', role: 'viewer' as const, class: 'agent' },
+  ].map((each) => ({ ...each, sha256: hash('sha256', each.name) }));
+  writeFileSync(join(folder, 'tokens.json'), formatTokenFile(tokens));
+});
+
+/** A process on the folder. `kill` leaves what it has written. */
+async function start(env: Readonly<Record<string, string>> = {}) {
+  let isKilled = false;
+  const world = await startWorld({
+    on: sandbox,
+    clock,
+    journal: {
+      ...keysAreNew,
+      get folder() {
+        return isKilled ? null : folder;
+      },
+    },
+    env: {
+      AUTH_MODE: 'token',
+      AUTH_TOKENS_FILE: join(folder, 'tokens.json'),
+      CALLER_CLASSES: '{"agent":{"maxCallsPerDay":3}}',
+      SHUTDOWN_GRACE_MS: '0',
+      ...env,
+    },
+  });
+  onTestFinished(() => world.close());
+  const kill = (): void => {
+    isKilled = true;
+  };
+  return { ...world, kill };
+}
+
+const as = (name: string) => ({ authorization: `Bearer ${name}` });
+
+async function usage(world: World, selection: string, name = 'boss'): Promise<UsageShown> {
+  const { data, errors } = await world.ask<{ usage: UsageShown }>(
+    `{ usage${selection} }`,
+    undefined,
+    as(name),
+  );
+  expect(errors).toEqual([]);
+  return data.usage;
+}
+
+describe('Query.usage', () => {
+  it('counts requests for the caller that causes them, and what others saved', async () => {
+    const world = await start();
+    await world.ask(HOME, undefined, as('web'));
+    await world.ask(HOME, undefined, as('crawler'));
+    await world.ask(DOMAINS, undefined, as('crawler'));
+    const rows =
+      'calls saved rows { caller callerClass operation resource upstream day calls saved }';
+    const today = new Date(clock.wall()).toISOString().slice(0, 10);
+    const none = { day: null, upstream: null };
+    expect(await usage(world, `(by: [CALLER, CLASS, OPERATION, RESOURCE]) { ${rows} }`)).toEqual({
+      calls: 2,
+      saved: 1,
+      rows: [
+        {
+          ...none,
+          caller: 'web',
+          callerClass: 'default',
+          operation: 'Home',
+          resource: 'account',
+          calls: 1,
+          saved: 0,
+        },
+        {
+          ...none,
+          caller: 'crawler',
+          callerClass: 'agent',
+          operation: 'Domains',
+          resource: 'domains',
+          calls: 1,
+          saved: 0,
+        },
+        {
+          ...none,
+          caller: 'crawler',
+          callerClass: 'agent',
+          operation: 'Home',
+          resource: 'account',
+          calls: 0,
+          saved: 1,
+        },
+      ],
+    });
+    const byDay = await usage(
+      world,
+      `(by: [DAY, UPSTREAM]) { rows { day upstream caller calls } }`,
+    );
+    expect(byDay.rows).toEqual([{ day: today, upstream: 'LINKS', caller: null, calls: 2 }]);
+    expect(
+      (await usage(world, '(by: []) { totalCount rows(first: 0) { calls } }')).totalCount,
+    ).toBe(1);
+  });
+
+  it('counts what is sent, not what is asked', async () => {
+    const world = await start({ LINKS_RATE_LIMIT: '2', OPERATION_MAX_CALLS: '2' });
+    sandbox.links.fault({ kind: 'error-500' });
+    await world.ask(HOME, undefined, { ...as('web'), prefer: 'wait=0' });
+    sandbox.links.clearFaults();
+    await world.ask(DOMAINS, undefined, { ...as('web'), prefer: 'wait=0' });
+    const { calls } = await usage(world, '(by: []) { calls }');
+    expect(calls).toBe(world.calls().length);
+    expect(calls).toBeGreaterThan(0);
+  });
+
+  it('is for administrators, and names no others where callers have no roles', async () => {
+    const world = await start();
+    const { errors } = await world.ask('{ usage { calls } }', undefined, as('web'));
+    expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }]);
+    const open = await startWorld({
+      on: sandbox,
+      env: { AUTH_MODE: 'passthrough', LINKS_API_KEY: '' },
+    });
+    onTestFinished(() => open.close());
+    await open.ask(HOME, undefined, as(sandbox.links.key));
+    const own = await open.ask<{ usage: UsageShown }>(
+      '{ usage { calls rows { caller calls } } }',
+      undefined,
+      as(sandbox.links.key),
+    );
+    expect(own.data.usage.calls).toBe(1);
+    expect(own.data.usage.rows[0]?.['caller']).toMatch(/^key-/);
+    const other = await open.ask<{ usage: UsageShown }>(
+      '{ usage { calls rows { caller } } }',
+      undefined,
+      as('other'),
+    );
+    expect(other.data.usage).toEqual({ calls: 0, rows: [] });
+  });
+
+  it('refuses periods and pages that cannot be, and is null if it is disabled', async () => {
+    const world = await start();
+    const refusal = async (selection: string) => {
+      const { errors } = await world.ask(`{ usage${selection} }`, undefined, as('boss'));
+      return errors[0]?.message;
+    };
+    expect(await refusal('(from: "2030-01-02", to: "2030-01-01") { calls }')).toBe(
+      '"from" must not be after "to".',
+    );
+    expect(await refusal('(from: "1999-01-01", to: "2030-12-31") { calls }')).toBe(
+      '"from" and "to" must not be more than 400 days apart.',
+    );
+    expect(await refusal('{ rows(first: 4000000) { calls } }')).toBe(
+      '"first" must be from 0 to 1000, not 4000000.',
+    );
+    const off = await start({ USAGE_MAX_BYTES: '0' });
+    const { data } = await off.ask('{ usage { calls } }', undefined, as('boss'));
+    expect(data).toEqual({ usage: null });
+  });
+});
+
+describe('The usage in STATE_DIR', () => {
+  it('survives a kill to the request, also with a line that is incomplete', async () => {
+    const first = await start();
+    await first.ask(HOME, undefined, as('web'));
+    await first.ask(DOMAINS, undefined, as('web'));
+    first.kill();
+    const [file = ''] = readdirSync(join(folder, 'usage'));
+    appendFileSync(join(folder, 'usage', file), '["LINKS","chan');
+    const second = await start();
+    await second.ask(PIXELS, undefined, as('crawler'));
+    second.kill();
+    const third = await start();
+    expect(await usage(third, '{ calls rows { caller calls } }')).toEqual({
+      calls: 3,
+      rows: [
+        { caller: 'web', calls: 2 },
+        { caller: 'crawler', calls: 1 },
+      ],
+    });
+    const text = readFileSync(join(folder, 'usage', file), 'utf8');
+    expect(text).not.toContain(sandbox.links.key);
+    expect(text.split('\n').filter((line) => line.includes('chan')).length).toBe(0);
+  });
+
+  it('has a file for each day, of which old ones are removed', async () => {
+    const world = await start();
+    await world.ask(HOME, undefined, as('web'));
+    clock.jumpWall(DAY_MS);
+    await world.ask(DOMAINS, undefined, as('web'));
+    clock.jumpWall(DAY_MS);
+    await world.ask(PIXELS, undefined, as('web'));
+    const from = new Date(clock.wall() - 3 * DAY_MS).toISOString().slice(0, 10);
+    const shown = await usage(world, `(from: "${from}", by: [DAY]) { calls rows { day calls } }`);
+    expect(shown.rows.map(({ calls }) => calls)).toEqual([1, 1, 1]);
+    expect(readdirSync(join(folder, 'usage')).length).toBe(3);
+    clock.jumpWall(400 * DAY_MS);
+    await world.ask('{ channels(first: 1) { nodes { id } } }', undefined, as('web'));
+    expect(readdirSync(join(folder, 'usage')).length).toBe(1);
+  });
+
+  it('keeps what a class has used of its day over a restart', async () => {
+    const first = await start({
+      TTL_ACCOUNT_MS: '1',
+      STALE_WHILE_REVALIDATE_MS: '0',
+      STALE_IF_ERROR_MS: '0',
+    });
+    await first.ask(HOME, undefined, as('crawler'));
+    await first.ask(DOMAINS, undefined, as('crawler'));
+    first.kill();
+    const second = await start();
+    const left = async () => {
+      const { data } = await second.ask<{
+        rateLimit: { quotas: readonly { remaining: number }[] };
+      }>('{ rateLimit { quotas { remaining } } }', undefined, as('crawler'));
+      return data.rateLimit.quotas[0]?.remaining;
+    };
+    expect(await left()).toBe(1);
+    await second.ask('{ pixels(first: 1) { nodes { id } } }', undefined, as('crawler'));
+    const { errors } = await second.ask(
+      '{ channels(first: 1) { nodes { id } } }',
+      undefined,
+      as('crawler'),
+    );
+    expect(errors).toMatchObject([
+      {
+        extensions: {
+          code: 'BUDGET_EXHAUSTED',
+          quota: { class: 'agent', window: 'DAY', limit: 3 },
+        },
+      },
+    ]);
+    clock.jumpWall(DAY_MS);
+    expect(await left()).toBe(3);
+  });
+});
