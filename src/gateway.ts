@@ -18,6 +18,7 @@ import type { LogStream } from './observe/log/logger.ts';
 import type { Scrub } from './observe/log/scrub.ts';
 import { createTelemetry } from './observe/telemetry.ts';
 import { budgetGauges } from './operators/budget-gauges.ts';
+import { classQuotas } from './operators/class-quotas.ts';
 import { startFacts, startReport } from './operators/start-report.ts';
 import type { ProtocolTimes } from './redis/times.ts';
 import type { Replicas } from './replicas.ts';
@@ -95,6 +96,10 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
         : {
             budgets: () => budgetGauges(backends.clients),
             cache: () => cache.size,
+            classes: {
+              configured: config.callerClasses,
+              quotas: () => classQuotas(config, backends.clients, keys),
+            },
             idempotency: () => records.gauges,
             live: () => live?.size ?? { streams: 0, groups: 0, bytes: 0 },
             replicas: config.redis ? () => replicas?.gauges : undefined,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseCallerClasses } from '../../src/auth/caller-class.ts';
 import { EventStream } from '../../src/observe/event-stream.ts';
 import type { OperationRecord } from '../../src/observe/events.ts';
 import { createLazyMetrics } from '../../src/observe/metrics/lazy-metrics.ts';
@@ -126,10 +127,29 @@ describe('/metrics', () => {
 const gauges = {
   budgets: () => [],
   cache: () => ({ bytes: 0, entries: 0 }),
+  classes: { configured: new Map(), quotas: () => [] },
   reachable: () => true,
   failedShare: () => 0,
   idempotency: () => noKeys,
 };
+
+/** A request for a caller of a class; a refresh if that is `null`. */
+function requestOf(callerClass: string | null) {
+  return {
+    upstream: 'LINKS',
+    sentAt: 0,
+    method: 'GET',
+    resource: 'channels',
+    operation: undefined,
+    lane: callerClass === null ? 'refresh' : 'interactive',
+    caller: callerClass && 'web',
+    callerClass,
+    asker: null,
+    renews: false,
+  } as const;
+}
+
+const configured = parseCallerClasses('{"agent":{},"nightly":{}}');
 
 describe('the numbers', () => {
   const record: OperationRecord = {
@@ -193,6 +213,59 @@ describe('the numbers', () => {
       expect(text).toContain(`${line}\n`);
     }
     expect(text).not.toMatch(/createChannel|0a1b2c3d/);
+  });
+
+  it('of classes count requests of their callers and refreshes, each class from the start', async () => {
+    const events = new EventStream();
+    const classes = { configured, quotas: () => [] };
+    const metrics = createLazyMetrics(new VirtualClock(), events, { ...gauges, classes });
+    const series = async (): Promise<string[]> => {
+      const { text } = await metrics.render();
+      const begin = 'gateway_upstream_requests_by_class_total{upstream=';
+      return text.split('\n').flatMap((line) => {
+        return line.startsWith(begin) ? line.slice(begin.length) : [];
+      });
+    };
+    const names = ['agent', 'nightly', 'default', '(refresh)'];
+    const atStart = ['LINKS', 'MARKET'].flatMap((upstream) =>
+      names.map((name) => `"${upstream}",class="${name}"} 0`),
+    );
+    expect(await series()).toEqual(atStart);
+    const end = (callerClass: string | null, code: 'OK' | 'REFUSED' | 'LATE' = 'OK'): void => {
+      const outcome = { code, durationMs: 1 };
+      events.emit('requestEnded', { at: 0, request: requestOf(callerClass), outcome });
+    };
+    end('agent');
+    end('agent', 'REFUSED');
+    end('agent', 'LATE');
+    end(null);
+    end('default');
+    end('chosen-by-a-stranger');
+    expect((await series()).slice(0, 4)).toEqual([
+      '"LINKS",class="agent"} 2',
+      '"LINKS",class="nightly"} 0',
+      '"LINKS",class="default"} 2',
+      '"LINKS",class="(refresh)"} 1',
+    ]);
+    expect((await series()).slice(4)).toEqual(atStart.slice(4));
+  });
+
+  it('of the limits of classes are read at the scrape', async () => {
+    const quota = { upstream: 'LINKS', callerClass: 'agent' } as const;
+    const quotas = () => [
+      { ...quota, window: 'MINUTE', limit: 8, used: 5 } as const,
+      { ...quota, window: 'DAY', limit: 5000, used: 40 } as const,
+    ];
+    const classes = { configured, quotas };
+    const events = new EventStream();
+    const metrics = createLazyMetrics(new VirtualClock(), events, { ...gauges, classes });
+    const { text } = await metrics.render();
+    expect(text.split('\n').filter((line) => line.startsWith('gateway_class_quota'))).toEqual([
+      'gateway_class_quota_limit{upstream="LINKS",class="agent",window="minute"} 8',
+      'gateway_class_quota_limit{upstream="LINKS",class="agent",window="day"} 5000',
+      'gateway_class_quota_used{upstream="LINKS",class="agent",window="minute"} 5',
+      'gateway_class_quota_used{upstream="LINKS",class="agent",window="day"} 40',
+    ]);
   });
 
   it('of idempotency keys are read at the scrape', async () => {

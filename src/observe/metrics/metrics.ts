@@ -1,6 +1,7 @@
 import { Counter, Histogram, Registry } from 'prom-client';
 import type { ErrorCode, UpstreamName } from '../../errors.ts';
 import type { QueueLane } from '../events.ts';
+import { type ClassGauges, createClassMetrics } from './class-metrics.ts';
 import type { CountingReader } from './counted-events.ts';
 import { defineGauge, defineGauges } from './gauge.ts';
 import { ofProcess } from './process-metrics.ts';
@@ -12,6 +13,7 @@ export interface Gauges {
   /** One entry for each upstream with a key in use. */
   readonly budgets: () => readonly BudgetGauges[];
   readonly cache: () => { readonly bytes: number; readonly entries: number };
+  readonly classes: ClassGauges;
   /** The state of this process among others on the same Redis; absent if it is alone. */
   replicas?: (() => ReplicaGauges | undefined) | undefined;
   /** The records of writes with idempotency keys. */
@@ -132,12 +134,15 @@ export function createMetrics(gauges: Gauges): { metrics: Metrics; reader: Count
   const liveEvents = counter('live_events_total', 'Events of ended live query streams.', []);
   const liveBytes = counter('live_bytes_total', 'Bytes of ended live query streams.', []);
   for (const upstream of ['LINKS', 'MARKET'] as const) refusals.inc({ upstream }, 0);
+  const countClass = createClassMetrics(gauges.classes, registry);
   const { replicas } = gauges;
   const reader: CountingReader = {
     ...createWriteMetrics(gauges.idempotency, registry),
     ...(replicas ? createReplicaMetrics(replicas, registry) : {}),
-    requestEnded({ request: { method, resource, upstream }, outcome: { code, durationMs } }) {
+    requestEnded({ outcome: { code, durationMs }, request }) {
       if (code === 'LATE') return;
+      const { callerClass, method, resource, upstream } = request;
+      countClass(upstream, callerClass);
       durations.observe({ upstream, method, resource }, durationMs / 1000);
       if (code === 'REFUSED') refusals.inc({ upstream });
       else if (code !== 'OK' && code !== 'CANCELED')

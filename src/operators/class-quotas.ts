@@ -1,0 +1,51 @@
+import type { Config } from '../config/config.ts';
+import type { OwnKeys } from '../config/own-key.ts';
+import type { UpstreamName } from '../errors.ts';
+import type { Budget } from '../upstream/budget/budget.ts';
+import { callerInClass } from '../upstream/budget/law/callers/caller-names.ts';
+import type { QuotaUse } from '../upstream/budget/law/callers/quotas.ts';
+import type { Client } from '../upstream/client.ts';
+
+/** A limit of a class of callers for one upstream, and what of it is used. */
+export interface ClassQuota extends QuotaUse {
+  readonly upstream: UpstreamName;
+  readonly callerClass: string;
+}
+
+/** The classes of callers, and whether these have keys of their own. */
+type ClassConfig = Pick<Config, 'callerClasses'> & { readonly auth: Pick<Config['auth'], 'mode'> };
+
+/** Any caller of a class: all of them share its limits. */
+const ANYONE = '';
+
+/**
+ * The limits of all classes that have any, for the gateway's own key; for the key with the most requests of the class
+ * if callers have keys of their own. For display; costs no upstream request.
+ */
+export function classQuotas(
+  { auth, callerClasses }: ClassConfig,
+  clients: readonly Client[],
+  keys: OwnKeys,
+): ClassQuota[] {
+  const limited = [...callerClasses].filter(
+    ([, { maxCallsPerDay, maxCallsPerMinute }]) => (maxCallsPerDay ?? maxCallsPerMinute) !== null,
+  );
+  return clients.flatMap(({ budgets, upstream }) => {
+    const inUse = auth.mode === 'passthrough' ? [...budgets] : [];
+    const shown = inUse.length > 0 ? inUse : [budgets.lookAt(keys[upstream].credential)];
+    return limited.flatMap(([callerClass]) =>
+      busiest(shown, callerClass).map((use) => ({ ...use, upstream, callerClass })),
+    );
+  });
+}
+
+/** Of each limit of a class, the use in the budget that has the most. */
+function busiest(budgets: readonly Budget[], callerClass: string): readonly QuotaUse[] {
+  const ofEach = budgets.map((budget) => budget.quotasOf(callerInClass(ANYONE, callerClass)));
+  return ofEach.reduce((most, uses) =>
+    uses.map((use, index) => {
+      const known = most[index];
+      return known && known.used >= use.used ? known : use;
+    }),
+  );
+}
