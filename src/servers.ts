@@ -119,6 +119,7 @@ export function createServers(config: Config, parts: Parts): Servers {
     clients: parts.backends.clients,
     clock: parts.clock,
     idempotency: parts.idempotency,
+    keys: parts.keys,
     live: shared.live,
     shared: parts.replicas,
     state,

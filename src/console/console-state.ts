@@ -100,6 +100,32 @@ export interface SpenderState {
   readonly resources: readonly { readonly resource: string; readonly sends: number }[];
 }
 
+/** A class of callers. Its name comes from the configuration. */
+export interface ClassState {
+  readonly name: string;
+  /** Its share of the slots while callers of several classes wait, relative to the other classes. */
+  readonly weight: number;
+  /** Requests of the last hour in this process. */
+  readonly sends: number;
+  /** Its requests that wait in this process. */
+  readonly waiting: number;
+  /** Its limits for each upstream; empty if it has none. */
+  readonly quotas: readonly QuotaState[];
+}
+
+/** A limit of a class for one upstream, see `classQuotas`. */
+interface QuotaState {
+  readonly upstream: UpstreamName;
+  /** `MINUTE`: the window of the upstream, at the same rate. `DAY`: a day in UTC. */
+  readonly window: 'MINUTE' | 'DAY';
+  readonly limit: number;
+  readonly used: number;
+  /** Milliseconds until the class may send one more request; 0 if it may now. */
+  readonly nextInMs: number;
+  /** Milliseconds until nothing of it is used if no request is sent; 0 if nothing is. */
+  readonly resetInMs: number;
+}
+
 /** One operation over the last hour, by its name. */
 export interface OperationState extends OperationHour {
   /** `null`: all without a name. */
@@ -158,6 +184,8 @@ export interface ConsoleState {
   readonly unknownOutcomes: readonly UnknownOutcome[];
   /** The most first; at most 20. */
   readonly spenders: readonly SpenderState[];
+  /** Each configured class of callers and the default; empty if no class is configured. */
+  readonly classes: readonly ClassState[];
   /** The most requests first; at most 20. */
   readonly operations: readonly OperationState[];
   readonly cache: {

@@ -1,6 +1,8 @@
 import { entryBytes } from '../answers/remembered-answers.ts';
 import type { Config } from '../config/config.ts';
+import type { OwnKeys } from '../config/own-key.ts';
 import type { Telemetry } from '../observe/telemetry.ts';
+import { classQuotas } from '../operators/class-quotas.ts';
 import type { GatewayState } from '../operators/readiness.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { Cache } from '../upstream/cache/cache.ts';
@@ -10,16 +12,19 @@ import { createSnapshots } from './snapshot.ts';
 
 /** Creates the feed of the console for a gateway that starts now; `null` if nothing is counted. */
 export function createConsole(
-  { auth, cacheMaxBytes, graphiql, introspection, links, market, metricsPort, ttlMs }: Config,
+  config: Config,
   parts: {
     readonly cache: Cache;
     readonly clients: readonly Client[];
     readonly clock: Clock;
+    readonly keys: OwnKeys;
     readonly state: GatewayState;
     readonly telemetry: Pick<Telemetry, 'events' | 'health' | 'history' | 'scrub'>;
   } & Pick<Parameters<typeof createSnapshots>[0], 'idempotency' | 'live' | 'shared'>,
 ): ConsoleFeed | null {
-  const { cache, clients, clock, idempotency, live, shared, state } = parts;
+  const { auth, cacheMaxBytes, graphiql, introspection, links, market, metricsPort, ttlMs } =
+    config;
+  const { cache, clients, clock, idempotency, keys, live, shared, state } = parts;
   const { events, health, history, scrub } = parts.telemetry;
   if (!history) return null;
   const snapshot = createSnapshots({
@@ -32,6 +37,8 @@ export function createConsole(
     cache,
     cacheMaxBytes: entryBytes(cacheMaxBytes),
     ttlMs,
+    classes: config.callerClasses,
+    quotas: () => classQuotas(config, clients, keys),
     // The pages for callers are not on the port of the console if that is separate.
     links: {
       graphiql: graphiql && metricsPort === null,

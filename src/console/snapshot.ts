@@ -4,13 +4,14 @@ import type { GatewayState, SharedState } from '../operators/readiness.ts';
 import type { Resource } from '../resources.ts';
 import type { Cache } from '../upstream/cache/cache.ts';
 import { CacheSurvey } from '../upstream/cache/survey.ts';
+import { type ClassParts, classStates } from './classes.ts';
 import type { ConsoleState } from './console-state.ts';
 import { cacheStates, operationStates, spenderStates } from './hour-states.ts';
 import { recentState } from './names.ts';
 import { type UpstreamParts, upstreamStates, waitingStates } from './upstream-states.ts';
 
 /** The sources of the console: parts of a running gateway, which is assumed to have started now. */
-interface SnapshotParts extends UpstreamParts {
+interface SnapshotParts extends UpstreamParts, ClassParts {
   readonly state: GatewayState;
   /** The records of idempotency keys. */
   readonly idempotency: () => IdempotencyGauges;
@@ -56,6 +57,7 @@ export function createSnapshots(parts: SnapshotParts): TakeSnapshot {
         caller: each.caller && scrub(each.caller),
       })),
       spenders: spenderStates(hour, scrub),
+      classes: classStates(parts, hour),
       operations: operationStates(hour, scrub),
       cache: {
         ...cache.size,

@@ -6,6 +6,7 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 interface Sent {
   readonly lane?: 'write' | 'interactive' | 'refresh';
   readonly caller?: string;
+  readonly callerClass?: string;
   readonly operation?: string | null;
   readonly resource?: string;
   readonly upstream?: 'LINKS' | 'MARKET';
@@ -25,7 +26,7 @@ export function createHistory(clock = new VirtualClock()) {
       operation: {},
       asker: { requestId: 'r', operation },
       caller: lane === 'refresh' ? null : (sent.caller ?? 'a'),
-      callerClass: lane === 'refresh' ? null : 'default',
+      callerClass: lane === 'refresh' ? null : (sent.callerClass ?? 'default'),
       lane,
       renews: lane === 'refresh',
     };

@@ -122,6 +122,27 @@ describe('The hour of a history', () => {
     expect(history.hour.sends).toBe(1000);
   });
 
+  it('counts requests by class, without refreshes and those that did not leave', async () => {
+    const { clock, send, history } = createHistory();
+    send({ callerClass: 'agent' });
+    send({ callerClass: 'agent', upstream: 'MARKET', code: 'REFUSED' });
+    send({ callerClass: 'agent', code: 'LATE' });
+    send({ caller: 'agent' });
+    send({ lane: 'refresh' });
+    expect(history.hour.classes).toEqual([
+      { callerClass: 'agent', sends: 2 },
+      { callerClass: 'default', sends: 1 },
+    ]);
+    await clock.advance(61 * MINUTE);
+    expect(history.hour.classes.map(({ sends }) => sends)).toEqual([0, 0]);
+  });
+
+  it('counts a bounded number of classes', () => {
+    const { send, history } = createHistory();
+    for (let n = 0; n < 1000; n += 1) send({ callerClass: `c${n}` });
+    expect(history.hour.classes).toHaveLength(32);
+  });
+
   it('estimates the duration of the slow ones', () => {
     const { end, history } = createHistory();
     for (let n = 1; n <= 90; n += 1) end('Slow', { durationMs: 40 });

@@ -20,6 +20,8 @@ import { WriteHistory } from './write-history.ts';
 /** Maximum number of separately counted operation names, and of pairs of a caller and a resource. */
 const OPERATIONS_COUNTED = 128;
 const SPENDERS_COUNTED = 400;
+/** Maximum number of classes of callers: more than can be configured. */
+const CLASSES_COUNTED = 32;
 /** Maximum number of resources: more than exist. */
 const RESOURCES_COUNTED = 64;
 
@@ -43,6 +45,8 @@ export interface Hour {
   readonly foreign: number;
   readonly spenders: { readonly rows: readonly SpenderHour[]; readonly others: number };
   readonly refreshes: readonly SpenderHour[];
+  /** Requests by the class of their callers, without refreshes. */
+  readonly classes: readonly { readonly callerClass: string; readonly sends: number }[];
   readonly operations: {
     /** `name` is null for all of a type without a name. */
     readonly rows: readonly (OperationHour & {
@@ -70,7 +74,7 @@ interface HistoryOptions {
 
 /**
  * The recent history for the console: an hour of requests and operations in steps of five seconds, an hour of callers,
- * operations and resources, five minutes of failures, and the latest events. It always takes less than 1 MiB.
+ * classes, operations and resources, five minutes of failures, and the latest events. It always takes less than 1 MiB.
  */
 export class History implements EventReader {
   readonly #clock: Clock;
@@ -80,6 +84,7 @@ export class History implements EventReader {
   readonly #operations: CountTable;
   readonly #spenders: CountTable;
   readonly #refreshes: CountTable;
+  readonly #classes: CountTable;
   readonly #resources: CountTable;
   readonly #foreign: Counts;
   readonly #recent: RecentCounts;
@@ -99,6 +104,7 @@ export class History implements EventReader {
     this.#operations = new CountTable(OPERATIONS_COUNTED, OPERATION_FIELDS, HOUR, now);
     this.#spenders = new CountTable(SPENDERS_COUNTED, 1, HOUR, now);
     this.#refreshes = new CountTable(RESOURCES_COUNTED, 1, HOUR, now);
+    this.#classes = new CountTable(CLASSES_COUNTED, 1, HOUR, now);
     this.#resources = new CountTable(RESOURCES_COUNTED, RENEWALS + 1, HOUR, now);
     this.#foreign = new Counts(1, HOUR, now);
     this.#recent = new RecentCounts(now);
@@ -122,13 +128,14 @@ export class History implements EventReader {
 
   /** Counts a request when it is sent, or reverses the count if it was not sent. */
   #countSent(request: EventRows['requestSent'], times: 1 | -1): void {
-    const { asker, lane, renews, resource, sentAt, upstream } = request;
+    const { asker, callerClass, lane, renews, resource, sentAt, upstream } = request;
     const operation = asker?.operation == null ? null : copiedName(asker.operation);
     this.past.sends[upstream].sent(sentAt, { lane, resource, operation, times });
     const caller = request.caller === null ? null : copiedName(request.caller);
     const spenders = caller === null ? this.#refreshes : this.#spenders;
     // A resource has no space in it.
     spenders.count(`${resource} ${caller ?? ''}`, sentAt, [[0, times]]);
+    if (callerClass !== null) this.#classes.count(copiedName(callerClass), sentAt, [[0, times]]);
     this.#recent.sent(sentAt, caller, times);
     if (renews) this.#resources.count(keyOf(upstream, resource), sentAt, [[RENEWALS, times]]);
   }
@@ -257,6 +264,9 @@ export class History implements EventReader {
       foreign: this.#foreign.sums(now)[0] as number,
       spenders,
       refreshes,
+      classes: this.#classes
+        .rows(now)
+        .map(([callerClass, [sends = 0]]) => ({ callerClass, sends })),
       operations: {
         rows: this.#operations.rows(now).map(([key, sums]) => {
           const [type, name] = twoOf(key);
