@@ -4,6 +4,7 @@ import { Feed } from './feed.ts';
 import { createGlance } from './glance.ts';
 import { createHeader } from './header.ts';
 import { createCache } from './tables/cache.ts';
+import { createClasses } from './tables/classes.ts';
 import { createEvents } from './tables/events.ts';
 import { createOperations } from './tables/operations.ts';
 import { createReplicas } from './tables/replicas.ts';
@@ -26,6 +27,7 @@ const parts: readonly ((state: ConsoleState) => void)[] = [
   (state) => showUpstreams(state.upstreams.map((upstream) => ({ upstream, state }))),
   createWaiting(byId('waiting')),
   createSpenders(byId('spenders')),
+  createClasses(byId('classes')),
   createOperations(byId('operations')),
   createCache(byId('cache')),
   createUnknown(byId('unknown')),

@@ -6,6 +6,7 @@ import { someBytes, until, upload } from '../support/uploads.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { type Family, readExposition } from './exposition.ts';
 
+const CALLER_CLASSES = '{"default": {"maxCallsPerMinute": 20, "maxCallsPerDay": 5000}}';
 const LIVE = 'query Channels @live { channels(first: 3) { nodes { id name } } }';
 
 /** What `/metrics` of a gateway without requests contains. */
@@ -21,7 +22,8 @@ export async function metricsAtStart(): Promise<Map<string, Family>> {
 /** ... and after some of everything that can happen to one that is alone. */
 export async function metricsAfterTraffic(): Promise<Map<string, Family>> {
   const clock = new VirtualClock();
-  const busy = await busyGateway({ METRICS: 'open', LIVE_MAX_STREAMS: '1' }, { clock });
+  const env = { METRICS: 'open', LIVE_MAX_STREAMS: '1', CALLER_CLASSES };
+  const busy = await busyGateway(env, { clock });
   const { links, market } = busy.sandbox;
   try {
     const account = '{ account { username } }';

@@ -4,7 +4,7 @@ import type { UpstreamName } from '../../errors.ts';
 import { defineGauges } from './gauge.ts';
 
 /** A limit of a class of callers for one upstream, and what of it is used. */
-export interface ClassQuotaGauge {
+interface ClassQuotaGauge {
   readonly upstream: UpstreamName;
   readonly callerClass: string;
   readonly window: 'MINUTE' | 'DAY';

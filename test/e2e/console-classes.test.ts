@@ -1,0 +1,113 @@
+import { hash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { formatTokenFile } from '../../src/auth/token-file.ts';
+import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
+import { chromium, describeWith } from '../support/needs.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+import { findingsOf } from './axe.ts';
+import { openBrowser } from './browser.ts';
+
+const views = ([1280, 390] as const).flatMap((width) =>
+  (['light', 'dark'] as const).map((scheme) => [width, scheme] as const),
+);
+
+const CLASSES = JSON.stringify({
+  agent: { weight: 0.5, maxCallsPerMinute: 3, maxCallsPerDay: 5000 },
+  nightly: { weight: 0 },
+});
+
+describeWith(chromium, 'the classes in the console', () => {
+  const clock = new VirtualClock();
+  const folder = mkdtempSync(join(tmpdir(), 'console-classes-'));
+  const waiting: Promise<unknown>[] = [];
+  let busy: BusyGateway;
+  let browser: Browser;
+
+  const ask = (caller: string, list: string, wait = 0) =>
+    busy.ask(`{ ${list} { totalCount } }`, {
+      headers: { authorization: `Bearer ${caller}`, prefer: `wait=${wait}` },
+    });
+
+  /** One read of a person; a class that has used up a limit, and waits. */
+  async function traffic(): Promise<void> {
+    await ask('person', 'campaigns');
+    for (const list of ['pixels', 'overlays', 'domains']) await ask('crawler', list);
+    waiting.push(ask('crawler', 'splashPages', 120));
+  }
+
+  beforeAll(async () => {
+    const tokens = join(folder, 'tokens.json');
+    const of = (name: string) => ({ name, role: 'viewer', sha256: hash('sha256', name) }) as const;
+    writeFileSync(tokens, formatTokenFile([of('person'), { ...of('crawler'), class: 'agent' }]));
+    const env = {
+      AUTH_MODE: 'token',
+      AUTH_TOKENS_FILE: tokens,
+      CALLER_CLASSES: CLASSES,
+      MAX_WAIT_MS: '600000',
+      SHUTDOWN_GRACE_MS: '0',
+    };
+    busy = await busyGateway(env, { clock });
+    browser = await openBrowser();
+    await traffic();
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await busy?.close();
+    await Promise.allSettled(waiting);
+    rmSync(folder, { recursive: true });
+  });
+
+  describe.each(views)('in %i pixels, %s', (width, colorScheme) => {
+    let page: Page;
+    beforeAll(async () => {
+      page = await browser.newPage({ colorScheme, viewport: { width, height: 900 } });
+      await page.goto(`${busy.url}/console`);
+      await page.locator('#classes tbody tr').first().waitFor();
+    });
+    afterAll(() => page.close());
+
+    it('are listed with their weights, requests, shares, waiting requests and limits', async () => {
+      const rows = await page.locator('#classes tbody tr').all();
+      const cells = await Promise.all(rows.map((row) => row.locator('td').allInnerTexts()));
+      expect(cells.map((row) => row.slice(0, 5))).toEqual([
+        ['agent', '0.5', '3', '75 %', '1'],
+        ['nightly', '0', '0', '0 %', '0'],
+        ['default', '1', '1', '25 %', '0'],
+      ]);
+      const [ofLinks, ofMarket] = cells[0]?.[5]?.split(/\n+/) ?? [];
+      expect(ofLinks).toMatch(
+        /^Link-management API: 3 of 3 per minute \(next in \d+ s\), 3 of 5,000 per day$/,
+      );
+      expect(ofMarket).toBe('Marketplace API: 0 of 3 per minute, 0 of 5,000 per day');
+      expect(cells.slice(1).map((row) => row[5])).toEqual(['none', 'none']);
+      expect(await page.locator('#classes .bad').count()).toBe(1);
+    });
+
+    it('have no finding of axe, and fit into the window', async () => {
+      const beyond = await page.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      );
+      expect(beyond).toBe(0);
+      expect(await findingsOf(page)).toEqual([]);
+      if (process.env['SHOTS']) {
+        await page.locator('#classes').scrollIntoViewIfNeeded();
+        await page.screenshot({ path: `${process.env['SHOTS']}/${width}-${colorScheme}.png` });
+      }
+    });
+  });
+
+  it('are absent if none is configured', async () => {
+    const plain = await busyGateway();
+    const page = await browser.newPage();
+    await page.goto(`${plain.url}/console`);
+    await page.locator('.upstream').first().waitFor();
+    expect(await page.locator('#classes').isVisible()).toBe(false);
+    await page.close();
+    await plain.close();
+  });
+});

@@ -1,0 +1,322 @@
+import { hash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SignJWT } from 'jose';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { formatTokenFile } from '../../../src/auth/token-file.ts';
+import { type AnswerError, startWorld, type World } from '../../support/gateway.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+
+const LIMIT = 30;
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+const QUOTA = 3;
+const PER_MINUTE = { CALLER_CLASSES: `{"agent": {"weight": 1, "maxCallsPerMinute": ${QUOTA}}}` };
+const PER_DAY = { CALLER_CLASSES: `{"agent": {"maxCallsPerDay": ${QUOTA}}}` };
+const NO_CALLS = { CALLER_CLASSES: '{"agent": {"maxCallsPerMinute": 0}}' };
+
+/** Each costs one request. */
+const ACCOUNT = '{ account { username } }';
+const PIXELS = '{ pixels(first: 1) { nodes { id } } }';
+const DOMAINS = '{ domains(first: 1) { nodes { id } } }';
+const CAMPAIGNS = '{ campaigns(first: 1) { nodes { id } } }';
+const CHANNELS = '{ channels(first: 1) { nodes { id } } }';
+const CREATE = 'mutation { createCampaign(input: { name: "x" }) { __typename } }';
+const RATE_LIMIT =
+  '{ rateLimit { callerClass quotas { window limit used remaining resetAt } available } }';
+
+let clock: VirtualClock;
+beforeEach(() => {
+  clock = new VirtualClock();
+});
+
+/** A gateway with a person and two agents. */
+async function open(env: Readonly<Record<string, string>>): Promise<World> {
+  const folder = mkdtempSync(join(tmpdir(), 'classes-'));
+  const file = join(folder, 'tokens.json');
+  const tokens = [
+    { name: 'person' },
+    { name: 'bot', class: 'agent' },
+    { name: 'helper', class: 'agent' },
+  ].map((each) => ({ ...each, role: 'editor' as const, sha256: hash('sha256', each.name) }));
+  writeFileSync(file, formatTokenFile(tokens));
+  const auth = env['AUTH_MODE'] ? {} : { AUTH_MODE: 'token', AUTH_TOKENS_FILE: file };
+  const world = await startWorld({
+    clock,
+    sandbox: { clock, limit: { requests: LIMIT, mode: 'sliding' } },
+    only: 'links',
+    env: { ...auth, LINKS_RATE_LIMIT: String(LIMIT), SHUTDOWN_GRACE_MS: '0', ...env },
+  });
+  onTestFinished(async () => {
+    await world.close();
+    rmSync(folder, { recursive: true });
+  });
+  return world;
+}
+
+const as = (token: string) => ({ authorization: `Bearer ${token}` });
+const ask = (world: World, query: string, token: string, headers = {}) =>
+  world.ask(query, undefined, { ...as(token), ...headers });
+
+/** The bot uses the quota of its class. */
+async function useUp(world: World): Promise<void> {
+  for (const query of [ACCOUNT, PIXELS, DOMAINS]) {
+    expect((await ask(world, query, 'bot')).errors).toEqual([]);
+  }
+  expect(world.calls()).toHaveLength(QUOTA);
+}
+
+async function rateLimit(world: World, token: string) {
+  const { data } = await ask(world, RATE_LIMIT, token);
+  return data['rateLimit'] as Readonly<Record<'quotas' | 'callerClass' | 'available', unknown>>;
+}
+
+/** The error of a request over the quota. */
+const exhausted = (window: 'minute' | 'day', resetAt: string, seconds: number) => [
+  expect.objectContaining<Partial<AnswerError>>({
+    message: `The class agent has used its ${QUOTA} requests per ${window} to the link-management API. Retry in ${seconds} s.`,
+    extensions: expect.objectContaining({
+      code: 'BUDGET_EXHAUSTED',
+      upstream: 'LINKS',
+      retryAfterMs: seconds * 1000,
+      availableAt: resetAt,
+      quota: { class: 'agent', window: window.toUpperCase(), limit: QUOTA, resetAt },
+    }),
+  }),
+];
+
+describe('A quota per minute', () => {
+  it('ends with BUDGET_EXHAUSTED for all callers of the class, until a slot is free', async () => {
+    const world = await open(PER_MINUTE);
+    await useUp(world);
+    await clock.advance(20_000);
+    for (const token of ['bot', 'helper']) {
+      for (const query of [CAMPAIGNS, CREATE]) {
+        const { errors } = await ask(world, query, token);
+        expect(errors).toEqual(exhausted('minute', '2030-01-01T00:01:00.000Z', 40));
+      }
+    }
+    expect(world.calls()).toHaveLength(QUOTA);
+    await clock.advance(40_000);
+    for (const query of [CAMPAIGNS, CREATE, CHANNELS]) {
+      expect((await ask(world, query, 'helper')).errors).toEqual([]);
+    }
+    expect(world.calls()).toHaveLength(2 * QUOTA);
+  });
+
+  it('does not affect another class', async () => {
+    const world = await open(PER_MINUTE);
+    await useUp(world);
+    for (const query of [CAMPAIGNS, CREATE]) {
+      expect((await ask(world, query, 'person')).errors).toEqual([]);
+    }
+    expect(world.calls()).toHaveLength(QUOTA + 2);
+  });
+
+  it('does not limit cached responses, however they are served', async () => {
+    const world = await open(PER_MINUTE);
+    await useUp(world);
+    // By the cache, by the compiled query, and remembered.
+    for (let time = 0; time < 5; time += 1) {
+      const { data, errors, receipt } = await ask(world, ACCOUNT, 'bot');
+      expect([data, errors, receipt.calls]).toEqual([{ account: { username: 'studio' } }, [], 0]);
+    }
+    await ask(world, CAMPAIGNS, 'person');
+    expect((await ask(world, CAMPAIGNS, 'helper')).errors).toEqual([]);
+    expect(world.calls()).toHaveLength(QUOTA + 1);
+  });
+
+  it('lets a stale entry be served if there is one', async () => {
+    const env = { TTL_ACCOUNT_MS: '1000', STALE_WHILE_REVALIDATE_MS: '0' };
+    const world = await open({ ...PER_MINUTE, ...env });
+    await useUp(world);
+    await clock.advance(30_000);
+    const { data, errors, receipt } = await ask(world, ACCOUNT, 'bot');
+    expect([data, errors]).toEqual([{ account: { username: 'studio' } }, []]);
+    expect(receipt).toMatchObject({ calls: 0, stale: 1, maxAgeMs: 30_000 });
+    expect(world.calls()).toHaveLength(QUOTA);
+    expect((await ask(world, ACCOUNT, 'person')).receipt).toMatchObject({ calls: 1, stale: 0 });
+  });
+
+  it('does not count refreshes', async () => {
+    const world = await open({ ...PER_MINUTE, TTL_ACCOUNT_MS: '20000' });
+    await useUp(world);
+    await clock.advance(30_000);
+    const before = await rateLimit(world, 'bot');
+    expect((await ask(world, ACCOUNT, 'bot')).receipt).toMatchObject({ calls: 0, stale: 1 });
+    await clock.advance(10_000);
+    expect(world.calls()).toHaveLength(QUOTA + 1);
+    expect((await ask(world, ACCOUNT, 'bot')).receipt).toMatchObject({ calls: 0, stale: 0 });
+    expect((await rateLimit(world, 'bot')).quotas).toEqual(before.quotas);
+  });
+
+  it('of 0 leaves cached responses, and those to requests of others', async () => {
+    const world = await open(NO_CALLS);
+    const [byPerson, byBot] = await Promise.all([
+      ask(world, ACCOUNT, 'person'),
+      ask(world, ACCOUNT, 'bot'),
+    ]);
+    expect([byPerson.errors, byBot.errors, byBot.data]).toEqual([[], [], byPerson.data]);
+    expect(world.calls()).toHaveLength(1);
+    const { errors } = await ask(world, PIXELS, 'bot');
+    expect(errors[0]?.extensions).toMatchObject({ quota: { window: 'MINUTE', limit: 0 } });
+    expect(world.calls()).toHaveLength(1);
+  });
+});
+
+describe('A quota per day', () => {
+  it('holds until midnight UTC', async () => {
+    clock.jumpWall(DAY_MS - 3 * MINUTE_MS);
+    const world = await open(PER_DAY);
+    await useUp(world);
+    await clock.advance(2 * MINUTE_MS);
+    for (const token of ['bot', 'helper']) {
+      const { errors } = await ask(world, CAMPAIGNS, token);
+      expect(errors).toEqual(exhausted('day', '2030-01-02T00:00:00.000Z', 60));
+    }
+    expect((await ask(world, CHANNELS, 'person')).errors).toEqual([]);
+    await clock.advance(MINUTE_MS - 1);
+    const { errors } = await ask(world, CAMPAIGNS, 'bot', { prefer: 'wait=0' });
+    expect(errors[0]?.extensions).toMatchObject({ quota: { window: 'DAY' }, retryAfterMs: 1 });
+    expect(world.calls()).toHaveLength(QUOTA + 1);
+    await clock.advance(1);
+    expect((await ask(world, CAMPAIGNS, 'bot')).errors).toEqual([]);
+    expect(await rateLimit(world, 'bot')).toMatchObject({
+      quotas: [{ window: 'DAY', used: 1, resetAt: '2030-01-03T00:00:00Z' }],
+    });
+  });
+});
+
+describe('Query.rateLimit', () => {
+  it('has the class of the caller, and its quotas', async () => {
+    const world = await open({
+      CALLER_CLASSES: `{"agent": {"maxCallsPerMinute": ${QUOTA}, "maxCallsPerDay": 500}}`,
+    });
+    const minute = { window: 'MINUTE', limit: QUOTA };
+    const day = { window: 'DAY', limit: 500 };
+    expect(await rateLimit(world, 'bot')).toMatchObject({
+      callerClass: 'agent',
+      quotas: [
+        { ...minute, used: 0, remaining: QUOTA, resetAt: null },
+        { ...day, used: 0, remaining: 500, resetAt: null },
+      ],
+      available: QUOTA,
+    });
+    await useUp(world);
+    for (const token of ['bot', 'helper']) {
+      expect(await rateLimit(world, token)).toEqual({
+        callerClass: 'agent',
+        quotas: [
+          { ...minute, used: QUOTA, remaining: 0, resetAt: '2030-01-01T00:01:00Z' },
+          { ...day, used: QUOTA, remaining: 500 - QUOTA, resetAt: '2030-01-02T00:00:00Z' },
+        ],
+        available: 0,
+      });
+    }
+    expect(await rateLimit(world, 'person')).toMatchObject({ callerClass: 'default', quotas: [] });
+  });
+
+  it('has the quotas of the class of all others', async () => {
+    const world = await open({ CALLER_CLASSES: '{"default": {"maxCallsPerDay": 2}, "agent": {}}' });
+    await ask(world, ACCOUNT, 'person');
+    expect(await rateLimit(world, 'person')).toMatchObject({
+      callerClass: 'default',
+      quotas: [{ window: 'DAY', limit: 2, used: 1, remaining: 1 }],
+    });
+    expect(await rateLimit(world, 'bot')).toMatchObject({ callerClass: 'agent', quotas: [] });
+  });
+});
+
+describe('A dry run', () => {
+  it('includes the wait for the quota', async () => {
+    const world = await open(PER_MINUTE);
+    const plan = async (query: string, token: string) => {
+      const { text } = await ask(world, query, token, { 'x-gateway-dry-run': '1' });
+      return JSON.parse(text).extensions.plan;
+    };
+    expect(await plan(CAMPAIGNS, 'bot')).toMatchObject({ calls: 1, startsInMs: 0 });
+    await useUp(world);
+    await clock.advance(20_000);
+    expect(await plan(CAMPAIGNS, 'bot')).toMatchObject({
+      calls: 1,
+      fits: true,
+      startsInMs: 40_000,
+    });
+    expect(await plan(CAMPAIGNS, 'person')).toMatchObject({ calls: 1, startsInMs: 0 });
+    expect(await plan(ACCOUNT, 'bot')).toMatchObject({ calls: 0, startsInMs: 0 });
+    expect(world.calls()).toHaveLength(QUOTA);
+  });
+});
+
+describe('A request of an agent that waits for its quota', () => {
+  const PATIENT = { ...PER_MINUTE, MAX_WAIT_MS: String(2 * MINUTE_MS) };
+
+  it('is sent as soon as the quota allows it', async () => {
+    const world = await open(PATIENT);
+    await useUp(world);
+    const waits = ask(world, CAMPAIGNS, 'bot');
+    await clock.advance(MINUTE_MS - 1);
+    expect(world.calls()).toHaveLength(QUOTA);
+    await clock.advance(1);
+    const { errors, receipt } = await waits;
+    expect([errors, receipt.calls, receipt.waitedMs]).toEqual([[], 1, MINUTE_MS]);
+  });
+
+  it.each(['wait=0', 'wait=60'])(
+    'is sent at once when a person with %s joins it, and does not count',
+    async (prefer) => {
+      const world = await open(PATIENT);
+      await useUp(world);
+      const waits = ask(world, CAMPAIGNS, 'bot');
+      await clock.advance(1000);
+      expect(world.calls()).toHaveLength(QUOTA);
+      const { data, errors } = await ask(world, CAMPAIGNS, 'person', { prefer });
+      expect(errors).toEqual([]);
+      expect(await waits).toMatchObject({ data, errors: [] });
+      expect(world.calls()).toHaveLength(QUOTA + 1);
+      expect(await rateLimit(world, 'bot')).toMatchObject({ quotas: [{ used: QUOTA }] });
+    },
+  );
+
+  it('does not delay the requests of a person', async () => {
+    const world = await open(PATIENT);
+    await useUp(world);
+    const waits = [CAMPAIGNS, CREATE].map((query) => ask(world, query, 'bot'));
+    await clock.settle();
+    expect((await ask(world, CHANNELS, 'person', { prefer: 'wait=0' })).errors).toEqual([]);
+    expect(world.calls()).toHaveLength(QUOTA + 1);
+    await clock.advance(MINUTE_MS);
+    for (const { errors } of await Promise.all(waits)) expect(errors).toEqual([]);
+  });
+});
+
+describe('A class claim', () => {
+  it('gives the caller of a JWT the class', async () => {
+    const secret = 's'.repeat(32);
+    const world = await open({
+      ...PER_MINUTE,
+      AUTH_MODE: 'jwt',
+      AUTH_JWT_SECRET: secret,
+      AUTH_JWT_ISSUER: 'https://login.example',
+      AUTH_JWT_AUDIENCE: 'gateway',
+      AUTH_JWT_CLASS_CLAIM: 'tier',
+    });
+    const sign = (claims: Readonly<Record<string, unknown>>) =>
+      new SignJWT({ roles: ['editor'], ...claims })
+        .setProtectedHeader({ alg: 'HS256' })
+        .setIssuer('https://login.example')
+        .setAudience('gateway')
+        .setSubject('mia')
+        .setExpirationTime(clock.wall() / 1000 + 3600)
+        .sign(new TextEncoder().encode(secret));
+    const [agent, person] = [await sign({ tier: 'agent' }), await sign({})];
+    for (const query of [ACCOUNT, PIXELS, DOMAINS]) await ask(world, query, agent);
+    const { errors } = await ask(world, CAMPAIGNS, agent);
+    expect(errors).toEqual(exhausted('minute', '2030-01-01T00:01:00.000Z', 60));
+    expect(await rateLimit(world, agent)).toMatchObject({ callerClass: 'agent' });
+    // The same subject without the claim is another caller.
+    expect((await ask(world, CAMPAIGNS, person)).errors).toEqual([]);
+    expect(await rateLimit(world, person)).toMatchObject({ callerClass: 'default', quotas: [] });
+  });
+});
