@@ -124,6 +124,7 @@ export function createServers(config: Config, parts: Parts): Servers {
     shared: parts.replicas,
     state,
     telemetry: parts.telemetry,
+    usage: parts.usage,
   });
   const options = httpOptions(config, parts, shared, { graphql, state, console });
   const { http, operators } = createHttpServers(options, config.metricsPort !== null);

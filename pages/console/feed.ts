@@ -1,4 +1,5 @@
 import type { ConsoleState } from '../../src/console/console-state.ts';
+import { askGateway, Refusal } from './ask-gateway.ts';
 
 /** Who gets what the gateway sends. */
 interface FeedListener {
@@ -81,7 +82,7 @@ export class Feed {
   }
 
   async #stream(signal: AbortSignal): Promise<void> {
-    const { body } = await this.#ask('./console/events', 'text/event-stream', signal);
+    const { body } = await askGateway('./console/events', 'text/event-stream', this.#token, signal);
     if (!body) return;
     let rest = '';
     for await (const piece of pieces(body.pipeThrough(new TextDecoderStream()))) {
@@ -96,21 +97,11 @@ export class Feed {
 
   async #poll(signal: AbortSignal): Promise<void> {
     for (let polls = 0; polls < POLLS; polls += 1) {
-      const response = await this.#ask('./console.json', 'application/json', signal);
+      const response = await askGateway('./console.json', 'application/json', this.#token, signal);
       this.#notify((await response.json()) as ConsoleState);
       await this.#pause(POLL_MS);
       if (signal.aborted) return;
     }
-  }
-
-  async #ask(path: string, type: string, signal: AbortSignal): Promise<Response> {
-    const headers = new Headers({ accept: type });
-    if (this.#token) headers.set('authorization', `Bearer ${this.#token}`);
-    const response = await fetch(path, { headers, signal, cache: 'no-store' });
-    if (response.ok && response.headers.get('content-type')?.startsWith(type)) return response;
-    throw new Refusal(
-      refusals[response.status] ?? `The gateway returned status ${response.status}.`,
-    );
   }
 
   #notify(state: ConsoleState): void {
@@ -149,14 +140,6 @@ export class Feed {
     });
   }
 }
-
-/** An answer that is not the state. */
-class Refusal extends Error {}
-
-const refusals: Readonly<Record<number, string>> = {
-  401: 'The token is not valid.',
-  403: 'The gateway shows the console only to requests from its own machine.',
-};
 
 async function* pieces(stream: ReadableStream<string>): AsyncGenerator<string> {
   const reader = stream.getReader();

@@ -10,6 +10,7 @@ import { createOperations } from './tables/operations.ts';
 import { createReplicas } from './tables/replicas.ts';
 import { createSpenders } from './tables/spenders.ts';
 import { createUnknown } from './tables/unknown.ts';
+import { createUsage } from './tables/usage.ts';
 import { createWaiting } from './tables/waiting.ts';
 import { Tooltip } from './tooltip.ts';
 import { type UpstreamNow, upstreamCard } from './upstream-card.ts';
@@ -20,7 +21,11 @@ const showUpstreams = keyedChildren<UpstreamNow>(
   ({ upstream }) => upstream.upstream,
   () => upstreamCard(tooltip),
 );
-const header = createHeader((token) => feed.useToken(token));
+const usage = createUsage(byId('usage'));
+const header = createHeader((token) => {
+  usage.useToken(token);
+  feed.useToken(token);
+});
 const parts: readonly ((state: ConsoleState) => void)[] = [
   (state) => header.update(state),
   createGlance(byId('glance'), tooltip),
@@ -28,6 +33,7 @@ const parts: readonly ((state: ConsoleState) => void)[] = [
   createWaiting(byId('waiting')),
   createSpenders(byId('spenders')),
   createClasses(byId('classes')),
+  (state) => usage.update(state),
   createOperations(byId('operations')),
   createCache(byId('cache')),
   createUnknown(byId('unknown')),

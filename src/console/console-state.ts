@@ -160,6 +160,8 @@ export interface ConsoleState {
     readonly graphiql: boolean;
     readonly metrics: boolean;
     readonly schema: boolean;
+    /** Whether usage is recorded. */
+    readonly usage: boolean;
   };
   /** The last five minutes of this process. */
   readonly recent: Recent;

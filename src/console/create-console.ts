@@ -7,6 +7,7 @@ import type { GatewayState } from '../operators/readiness.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { Cache } from '../upstream/cache/cache.ts';
 import type { Client } from '../upstream/client.ts';
+import type { Usage } from '../usage/usage.ts';
 import { ConsoleFeed } from './feed.ts';
 import { createSnapshots } from './snapshot.ts';
 
@@ -20,6 +21,7 @@ export function createConsole(
     readonly keys: OwnKeys;
     readonly state: GatewayState;
     readonly telemetry: Pick<Telemetry, 'events' | 'health' | 'history' | 'scrub'>;
+    readonly usage: Usage | null;
   } & Pick<Parameters<typeof createSnapshots>[0], 'idempotency' | 'live' | 'shared'>,
 ): ConsoleFeed | null {
   const { auth, cacheMaxBytes, graphiql, introspection, links, market, metricsPort, ttlMs } =
@@ -44,6 +46,7 @@ export function createConsole(
       graphiql: graphiql && metricsPort === null,
       metrics: true,
       schema: auth.mode === 'none' && introspection === 'on' && metricsPort === null,
+      usage: parts.usage !== null,
     },
     idempotency,
     live,
