@@ -11,6 +11,8 @@ import { DAY_MS, KEPT_DAYS, type UsageStore } from './usage-store.ts';
 
 /** Maximum number of rows in one command. */
 const BATCH_ROWS = 100;
+/** Maximum number of batches that may have failed; then nothing is sent until the first of them was added. */
+const MOST_UNKNOWN = 50;
 /** A command that failed is repeated after this time, in milliseconds. */
 const RETRY_MS = 1000;
 
@@ -39,10 +41,11 @@ export class RedisUsage implements UsageStore {
   #today: DayUsage;
   /** What no command has added yet, by day. */
   readonly #pending = new Map<number, DayUsage>();
-  /** The batch that is being added. */
-  #batch: Batch | null = null;
+  /** Batches that may not have been added, in order. */
+  readonly #unknown = new Map<number, Batch>();
   #batches = 0;
-  #sending: Promise<void> | null = null;
+  readonly #running = new Set<Promise<void>>();
+  #sendsSoon = false;
   #isClosed = false;
 
   constructor(options: RedisUsageOptions) {
@@ -68,11 +71,14 @@ export class RedisUsage implements UsageStore {
     const pending = this.#pending.get(day) ?? new DayUsage(day);
     this.#pending.set(day, pending);
     pending.add(this.#today.add(row));
-    this.#send();
+    if (this.#sendsSoon) return;
+    this.#sendsSoon = true;
+    // All requests of this turn are one batch.
+    queueMicrotask(() => this.#send());
   }
 
   async read(day: number): Promise<readonly UsageRow[]> {
-    await this.#sending;
+    await this.#settled();
     const found = listOf(await this.#run('usageOf', [String(day)])).map(String);
     const rows: UsageRow[] = [];
     for (let at = 0; at < found.length; at += 4) {
@@ -85,53 +91,66 @@ export class RedisUsage implements UsageStore {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#sending;
+    await this.#settled();
   }
 
+  /** Resolves when the running commands have ended. */
+  async #settled(): Promise<void> {
+    this.#send();
+    while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+
+  /** Adds what is pending, if not too many batches may have failed. */
   #send(): void {
-    if (this.#sending) return;
-    this.#sending = this.#sendAll().finally(() => {
-      this.#sending = null;
-    });
-    inBackground(this.#sending);
-  }
-
-  /** Adds all that is pending; after a failure later again. */
-  async #sendAll(): Promise<void> {
-    for (let batch = this.#next(); batch; batch = this.#next()) {
-      try {
-        await this.#run('addUsage', this.#argumentsOf(batch));
-        this.#batch = null;
-      } catch (error) {
-        // What Redis refuses can be a permission that its operator is about to grant.
-        const retryMs = error instanceof RedisRefused ? 10 * RETRY_MS : RETRY_MS;
-        if (!this.#isClosed) this.#options.clock.after(retryMs, () => this.#send());
-        return;
-      }
+    this.#sendsSoon = false;
+    while (this.#unknown.size < MOST_UNKNOWN) {
+      const batch = this.#next();
+      if (!batch) return;
+      this.#unknown.set(batch.number, batch);
+      this.#add(batch);
     }
   }
 
-  /** The batch to add: one that may have failed, or the next. */
+  #add(batch: Batch): void {
+    const running = this.#addOnce(batch).finally(() => this.#running.delete(running));
+    this.#running.add(running);
+    inBackground(running);
+  }
+
+  /** Adds a batch; after a failure later again. */
+  async #addOnce(batch: Batch): Promise<void> {
+    try {
+      await this.#run('addUsage', this.#argumentsOf(batch));
+      this.#unknown.delete(batch.number);
+      if (this.#pending.size > 0) this.#send();
+    } catch (error) {
+      if (this.#isClosed) return;
+      // What Redis refuses can be a permission that its operator is about to grant.
+      const retryMs = error instanceof RedisRefused ? 10 * RETRY_MS : RETRY_MS;
+      this.#options.clock.after(retryMs, () => this.#add(batch));
+    }
+  }
+
+  /** The next batch; `null` if nothing is pending. */
   #next(): Batch | null {
-    if (this.#batch) return this.#batch;
     const [next] = this.#pending;
     if (!next) return null;
     const [day, usage] = next;
-    const rows = usage.rows.slice(0, BATCH_ROWS);
-    const rest = usage.rows.slice(BATCH_ROWS);
+    const { rows } = usage;
     this.#pending.delete(day);
-    if (rest.length > 0) {
+    if (rows.length > BATCH_ROWS) {
       const left = new DayUsage(day);
-      for (const row of rest) left.add(row);
+      for (const row of rows.slice(BATCH_ROWS)) left.add(row);
       this.#pending.set(day, left);
     }
     this.#batches += 1;
-    this.#batch = { day, number: this.#batches, rows };
-    return this.#batch;
+    return { day, number: this.#batches, rows: rows.slice(0, BATCH_ROWS) };
   }
 
   #argumentsOf({ day, number, rows }: Batch): string[] {
-    const head = [day, KEPT_DAYS, this.#options.replica, number, MOST_ROWS].map(String);
+    const [firstUnknown = number] = this.#unknown.keys();
+    const known = firstUnknown - 1;
+    const head = [day, KEPT_DAYS, this.#options.replica, number, known, MOST_ROWS].map(String);
     const ofRows = rows.flatMap((row) => {
       const others = { ...row, caller: OTHERS_TOGETHER, operation: OTHERS_TOGETHER };
       const counts = [String(row.calls), String(row.saved)];

@@ -1,8 +1,9 @@
 /*
  * The usage of a day: a hash beside the state, which no other script uses. `n` is the number of its rows. For row
  * number 1 and so on, `i:<number>` has its name; `t:<name>` has its encrypted key, `c:<name>` the number of requests and
- * `s:<name>` the number of avoided ones. `b:<replica>` is the number of the latest batch of a replica. The scripts need
- * no permissions besides those of the others.
+ * `s:<name>` the number of avoided ones. `b:<replica>:<number>` marks a batch of a replica that was added, until the
+ * replica knows it: `a:<replica>` is the number of the latest such batch. The scripts need no permissions besides those
+ * of the others.
  */
 
 const begin = `#!lua flags=allow-oom
@@ -14,20 +15,23 @@ local function number(field) return tonumber(redis.call('HGET', usage, field) or
 
 /**
  * Adds a batch of a replica, unless it was added before. Arguments: day, number of days to keep, replica, number of the
- * batch, maximum number of rows, and six for each row: name and key, name and key if there are too many rows, requests
- * and avoided requests. Returns 1, or 0 for a repeated batch.
+ * batch, number up to which it knows that batches were added, maximum number of rows, and six for each row: name and key,
+ * name and key if there are too many rows, requests and avoided requests. Returns 1, or 0 for a repeated batch.
  */
 export const addUsage = `${begin}
-local batch = 'b:' .. ARGV[3]
-if tonumber(ARGV[4]) <= number(batch) then return 0 end
+local batch = 'b:' .. ARGV[3] .. ':'
+if redis.call('HGET', usage, batch .. ARGV[4]) then return 0 end
 local rows = number('n')
 if rows == 0 then
   for past = ARGV[2], 2 * ARGV[2] do redis.call('DEL', usageOf(day - past)) end
 end
-redis.call('HSET', usage, batch, ARGV[4])
-for at = 6, #ARGV, 6 do
+redis.call('HSET', usage, batch .. ARGV[4], 1)
+local known = redis.call('HGET', usage, 'a:' .. ARGV[3])
+for each = (known or ARGV[5]) + 1, ARGV[5] do redis.call('HDEL', usage, batch .. each) end
+if tonumber(ARGV[5]) > tonumber(known or -1) then redis.call('HSET', usage, 'a:' .. ARGV[3], ARGV[5]) end
+for at = 7, #ARGV, 6 do
   local name, key = ARGV[at], ARGV[at + 1]
-  if rows >= tonumber(ARGV[5]) and not redis.call('HGET', usage, 't:' .. name) then
+  if rows >= tonumber(ARGV[6]) and not redis.call('HGET', usage, 't:' .. name) then
     name, key = ARGV[at + 2], ARGV[at + 3]
   end
   if not redis.call('HGET', usage, 't:' .. name) then
