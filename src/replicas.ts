@@ -99,6 +99,7 @@ export class Replicas {
           this.#replica.beat();
           this.#settling.again();
           this.records.again();
+          this.usage.again();
         },
         down: (reason) =>
           events.emit('complaint', { sentence: `No connection to Redis: ${reason}.` }),

@@ -45,6 +45,8 @@ export class RedisUsage implements UsageStore {
   readonly #unknown = new Map<number, Batch>();
   #batches = 0;
   readonly #running = new Set<Promise<void>>();
+  /** Batches whose latest command failed. */
+  readonly #failed = new Set<Batch>();
   #sendsSoon = false;
   #isClosed = false;
 
@@ -71,10 +73,14 @@ export class RedisUsage implements UsageStore {
     const pending = this.#pending.get(day) ?? new DayUsage(day);
     this.#pending.set(day, pending);
     pending.add(this.#today.add(row));
-    if (this.#sendsSoon) return;
-    this.#sendsSoon = true;
-    // All requests of this turn are one batch.
-    queueMicrotask(() => this.#send());
+    if (row.calls > 0) {
+      // Before the request is written to its socket.
+      this.#send();
+    } else if (!this.#sendsSoon) {
+      this.#sendsSoon = true;
+      // What was avoided is emitted in bulk.
+      queueMicrotask(() => this.#send());
+    }
   }
 
   async read(day: number): Promise<readonly UsageRow[]> {
@@ -94,6 +100,11 @@ export class RedisUsage implements UsageStore {
     await this.#settled();
   }
 
+  /** Repeats the commands that failed. */
+  again(): void {
+    for (const batch of this.#failed) this.#retry(batch);
+  }
+
   /** Resolves when the running commands have ended. */
   async #settled(): Promise<void> {
     this.#send();
@@ -109,6 +120,10 @@ export class RedisUsage implements UsageStore {
       this.#unknown.set(batch.number, batch);
       this.#add(batch);
     }
+  }
+
+  #retry(batch: Batch): void {
+    if (this.#failed.delete(batch)) this.#add(batch);
   }
 
   #add(batch: Batch): void {
@@ -127,7 +142,8 @@ export class RedisUsage implements UsageStore {
       if (this.#isClosed) return;
       // What Redis refuses can be a permission that its operator is about to grant.
       const retryMs = error instanceof RedisRefused ? 10 * RETRY_MS : RETRY_MS;
-      this.#options.clock.after(retryMs, () => this.#add(batch));
+      this.#failed.add(batch);
+      this.#options.clock.after(retryMs, () => this.#retry(batch));
     }
   }
 
