@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config/config.ts';
+import { faults } from './faults.ts';
+
+const advice = 'Set it to JSON such as {"agent": {"weight": 1, "maxCallsPerMinute": 8}}.';
+const classes = (text: string) => ({ CALLER_CLASSES: text });
+const many = (count: number): string =>
+  JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [`class-${n}`, {}])));
+
+describe('CALLER_CLASSES', () => {
+  it('has classes whose members are optional', () => {
+    const text =
+      '{"agent": {"weight": 0.5, "maxCallsPerMinute": 8, "maxCallsPerDay": 5000}, "nightly": {"weight": 0}, "people": {}}';
+    const none = { maxCallsPerMinute: null, maxCallsPerDay: null };
+    expect([...loadConfig(classes(text)).callerClasses]).toEqual([
+      ['agent', { weight: 0.5, maxCallsPerMinute: 8, maxCallsPerDay: 5000 }],
+      ['nightly', { ...none, weight: 0 }],
+      ['people', { ...none, weight: 1 }],
+    ]);
+    expect(loadConfig({}).callerClasses.size).toBe(0);
+    expect(loadConfig(classes(many(16))).callerClasses.size).toBe(16);
+  });
+
+  const name = 'whose name is not 1 to 32 lower-case letters, digits or -, beginning with a letter';
+  const members = 'known are weight, maxCallsPerMinute, maxCallsPerDay';
+  const weight = 'has a weight in a that is neither 0 nor from 0.001 to 1000';
+  const quota = (member: string) =>
+    `has a ${member} in a that is not an integer from 0 to 1000000000`;
+  it.each([
+    ['agent', 'is not JSON'],
+    ['[]', 'is not a JSON object'],
+    ['null', 'is not a JSON object'],
+    ['"agent"', 'is not a JSON object'],
+    [many(17), 'has more than 16 classes'],
+    ['{"Agent": {}}', `has the class "Agent", ${name}`],
+    ['{"": {}}', `has the class "", ${name}`],
+    ['{"__proto__": {}}', `has the class "__proto__", ${name}`],
+    ['{"(refresh)": {}}', `has the class "(refresh)", ${name}`],
+    [`{"${'a'.repeat(33)}": {}}`, `has the class "${'a'.repeat(33)}", ${name}`],
+    ['{"a": 1}', 'has the class a, which is not an object'],
+    ['{"a": {"wieght": 1}}', `has an unknown member "wieght" in a; ${members}`],
+    ['{"a": {"constructor": 1}}', `has an unknown member "constructor" in a; ${members}`],
+    ['{"a": {"weight": -1}}', weight],
+    ['{"a": {"weight": 0.0001}}', weight],
+    ['{"a": {"weight": 1001}}', weight],
+    ['{"a": {"weight": 1e999}}', weight],
+    ['{"a": {"weight": "1"}}', weight],
+    ['{"a": {"weight": null}}', weight],
+    ['{"a": {"maxCallsPerMinute": -1}}', quota('maxCallsPerMinute')],
+    ['{"a": {"maxCallsPerMinute": 1.5}}', quota('maxCallsPerMinute')],
+    ['{"a": {"maxCallsPerDay": 4000000000}}', quota('maxCallsPerDay')],
+    ['{"a": {"maxCallsPerDay": "8"}}', quota('maxCallsPerDay')],
+  ])('is refused: %s', (text, why) => {
+    expect(faults(classes(text))).toEqual([`CALLER_CLASSES ${why}. ${advice}`]);
+  });
+
+  it('can have a quota of 0, and one above the limit of the API', () => {
+    const text = '{"a": {"maxCallsPerMinute": 0, "maxCallsPerDay": 1000000000}}';
+    expect(faults(classes(text))).toEqual([]);
+  });
+});
+
+describe('AUTH_JWT_CLASS_CLAIM', () => {
+  it('is for jwt', () => {
+    expect(faults({ AUTH_JWT_CLASS_CLAIM: 'tier' })).toEqual([
+      'AUTH_JWT_CLASS_CLAIM is set, but AUTH_MODE is not jwt. Set AUTH_MODE=jwt, or remove AUTH_JWT_CLASS_CLAIM.',
+    ]);
+  });
+});
