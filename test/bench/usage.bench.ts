@@ -81,10 +81,10 @@ async function storm(count: number, redis: RedisServer | null): Promise<Storm> {
     return running;
   };
   const running = await Promise.all(ports.map((_, at) => launch(at)));
-  let isOver = false;
+  const over = new AbortController();
   let number = 0;
   const load = async (caller: string, at: number): Promise<void> => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       number += 1;
       const query = `query Search { files(search: "${caller} ${number}", first: 1) { totalCount } }`;
       await post(ports[at] ?? '', query, caller).catch(() => sleep(5));
@@ -100,7 +100,7 @@ async function storm(count: number, redis: RedisServer | null): Promise<Storm> {
     await running[at]?.ended;
     running[at] = await launch(at);
   }
-  isOver = true;
+  over.abort();
   await Promise.all(loads.flat());
   await sleep(1000);
   const { groups } = await usageOf(ports[0] ?? '');

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { formatTokenFile } from '../../src/auth/token-file.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 import { chromium, describeWith } from '../support/needs.ts';
