@@ -78,6 +78,10 @@ describe('A file of tokens', () => {
   const sha256 = 'a'.repeat(64);
   const found = (...tokens: object[]) => faults(token, () => JSON.stringify({ tokens }));
   const one = { name: 'web', role: 'viewer', sha256 };
+  const ofClass = (callerClass: unknown, classes: string) =>
+    faults({ ...token, CALLER_CLASSES: classes }, () =>
+      JSON.stringify({ tokens: [{ ...one, class: callerClass }] }),
+    );
 
   it.each([
     [{ ...one, name: 'x'.repeat(64) }],
@@ -117,6 +121,47 @@ describe('A file of tokens', () => {
     [['web'], 'tokens[0].name is not'],
   ])('may not have %j in it', (each, fault) => {
     expect(found(each as object)).toEqual([expect.stringContaining(fault)]);
+  });
+
+  it.each([
+    ['agent', '{"agent": {}}'],
+    ['default', '{"agent": {}}'],
+    ['default', ''],
+  ])('may have the class %s with CALLER_CLASSES=%s', (callerClass, classes) => {
+    expect(ofClass(callerClass, classes)).toEqual([]);
+  });
+
+  const known = 'tokens[0].class is not a class of CALLER_CLASSES (agent, nightly)';
+  it.each([
+    ['agnet', known],
+    ['Agent', known],
+    ['constructor', known],
+    ['', known],
+    [null, known],
+    [['agent'], known],
+  ])('may not have the class %j', (callerClass, fault) => {
+    expect(ofClass(callerClass, '{"agent": {}, "nightly": {}}')).toEqual([
+      expect.stringContaining(`AUTH_TOKENS_FILE cannot be used (${fault})`),
+    ]);
+  });
+
+  it('may not have a class where none is configured', () => {
+    expect(ofClass('agent', '')).toEqual([
+      expect.stringContaining(
+        '(tokens[0].class is not a class of CALLER_CLASSES (which has none))',
+      ),
+    ]);
+  });
+
+  it('is not blamed for a class of CALLER_CLASSES that cannot be read', () => {
+    const unreadable = '{"agent": {"wieght": 1}}';
+    expect(ofClass('agent', unreadable)).toEqual([
+      expect.stringMatching(/^CALLER_CLASSES has an unknown member "wieght"/),
+    ]);
+    expect(ofClass('Agent 1', unreadable)).toEqual([
+      expect.stringMatching(/^CALLER_CLASSES has an unknown member "wieght"/),
+      expect.stringContaining('(tokens[0].class is not the name of a class, such as agent)'),
+    ]);
   });
 
   it('names each token once', () => {

@@ -18,6 +18,7 @@ describe('CALLER_CLASSES', () => {
       ['people', { ...none, weight: 1 }],
     ]);
     expect(loadConfig({}).callerClasses.size).toBe(0);
+    expect(loadConfig(classes(' ')).callerClasses.size).toBe(0);
     expect(loadConfig(classes(many(16))).callerClasses.size).toBe(16);
   });
 
@@ -28,6 +29,8 @@ describe('CALLER_CLASSES', () => {
     `has a ${member} in a that is not an integer from 0 to 1000000000`;
   it.each([
     ['agent', 'is not JSON'],
+    ['{"a": {"weight": NaN}}', 'is not JSON'],
+    ["{'a': {}}", 'is not JSON'],
     ['[]', 'is not a JSON object'],
     ['null', 'is not a JSON object'],
     ['"agent"', 'is not a JSON object'],
@@ -37,9 +40,14 @@ describe('CALLER_CLASSES', () => {
     ['{"__proto__": {}}', `has the class "__proto__", ${name}`],
     ['{"(refresh)": {}}', `has the class "(refresh)", ${name}`],
     [`{"${'a'.repeat(33)}": {}}`, `has the class "${'a'.repeat(33)}", ${name}`],
+    ['{"1": {}}', `has the class "1", ${name}`],
+    [`{"${'A'.repeat(50)}": {}}`, `has the class "${'A'.repeat(40)}", ${name}`],
     ['{"a": 1}', 'has the class a, which is not an object'],
+    ['{"a": null}', 'has the class a, which is not an object'],
+    ['{"a": [1]}', 'has the class a, which is not an object'],
     ['{"a": {"wieght": 1}}', `has an unknown member "wieght" in a; ${members}`],
     ['{"a": {"constructor": 1}}', `has an unknown member "constructor" in a; ${members}`],
+    ['{"a": {"__proto__": {}}}', `has an unknown member "__proto__" in a; ${members}`],
     ['{"a": {"weight": -1}}', weight],
     ['{"a": {"weight": 0.0001}}', weight],
     ['{"a": {"weight": 1001}}', weight],
@@ -52,6 +60,20 @@ describe('CALLER_CLASSES', () => {
     ['{"a": {"maxCallsPerDay": "8"}}', quota('maxCallsPerDay')],
   ])('is refused: %s', (text, why) => {
     expect(faults(classes(text))).toEqual([`CALLER_CLASSES ${why}. ${advice}`]);
+  });
+
+  it('can have a class with the name of a member of every object', () => {
+    const { callerClasses } = loadConfig(classes('{"constructor": {"maxCallsPerDay": 5}}'));
+    expect([...callerClasses.keys()]).toEqual(['constructor']);
+  });
+
+  it('can have the bounds of a weight, and null for no limit', () => {
+    const text = '{"a": {"weight": 0.001, "maxCallsPerDay": null}, "b": {"weight": 1000}}';
+    const none = { maxCallsPerMinute: null, maxCallsPerDay: null };
+    expect([...loadConfig(classes(text)).callerClasses.values()]).toEqual([
+      { ...none, weight: 0.001 },
+      { ...none, weight: 1000 },
+    ]);
   });
 
   it('can have a quota of 0, and one above the limit of the API', () => {

@@ -189,6 +189,7 @@ describe('the image', () => {
       'counts.log',
       'history.json',
       'leases.log',
+      'usage',
       'writes.log',
     ]);
   });

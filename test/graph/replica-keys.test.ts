@@ -16,7 +16,7 @@ const ask = (world: World | undefined, key: string, query: string): Promise<Answ
 };
 
 /** Scripts of a mutation without a key: it gets its slot, has touched tags, and its slot is over. */
-const UNKEYED = ['swap', 'touched', 'swap'];
+const UNKEYED = ['swap', 'addUsage', 'touched', 'swap'];
 
 /** Sends a mutation, which succeeds. */
 async function send(world: World, key: string | null, query: string): Promise<void> {

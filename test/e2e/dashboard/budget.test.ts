@@ -13,7 +13,10 @@ describeWith([chromium, dashboardPackages], 'the dashboard at the end of its bud
 
   beforeAll(async () => {
     // Of the 12 calls of the first window one is left after the first view.
-    world = await startDashboard({ limit: { requests: 12, windowMs: 20_000 } });
+    world = await startDashboard({
+      limit: { requests: 12, windowMs: 20_000 },
+      env: { RESERVE_WRITES_PERCENT: '0', RESERVE_NEWCOMERS_PERCENT: '0' },
+    });
     page = await world.open();
     await wholeView(page);
   });

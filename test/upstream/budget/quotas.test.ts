@@ -145,6 +145,18 @@ describe('A quota per day', () => {
     expect(sentBy(bot, other)).toHaveLength(12);
   });
 
+  test('is that of a class with the name of a member of every object', async () => {
+    const classes = classesOf({ constructor: { maxCallsPerDay: 5 } });
+    const world = createWorld(LIMIT, undefined, TENTHS, classes);
+    await world.begin();
+    const caller = callerInClass('bot', 'constructor');
+    expect(world.budget.quotasOf(caller)).toMatchObject([{ limit: 5, used: 0, waitMs: 0 }]);
+    await enqueueAll(world, world.errands(3, { caller }));
+    await enqueueAll(world, world.errands(1, { caller, answers: [null] }));
+    expect(world.log).toHaveLength(4);
+    expect(world.budget.quotasOf(caller)).toMatchObject([{ used: 3, waitMs: 0 }]);
+  });
+
   test('counts no request that was not sent', async () => {
     const { ask, budget } = await begun({ maxCallsPerDay: 5 });
     await ask(4, bot, { answers: [null] });
