@@ -69,9 +69,10 @@ function parseToken(token: unknown, at: string, classes: CallerClasses | undefin
   }
   // A mistyped class must not have more than its share.
   if (callerClass !== undefined && !isKnownClass(callerClass, classes)) {
-    throw new TypeError(
-      `${at}.class is not a class of CALLER_CLASSES (${[...(classes?.keys() ?? [])].join(', ') || 'which has none'})`,
-    );
+    const wanted = classes
+      ? `a class of CALLER_CLASSES (${[...classes.keys()].join(', ') || 'which has none'})`
+      : 'the name of a class, such as agent';
+    throw new TypeError(`${at}.class is not ${wanted}`);
   }
   // A mistyped date must not make a token that never runs out.
   if (expires !== undefined && !isMoment(expires)) {

@@ -20,13 +20,14 @@ const MIN_SECRET_LENGTH = 32;
 
 /**
  * Reads how callers authenticate. On the sandbox a missing mode means `none`, also in a container that
- * listens on every address, since its data is made up. A real account needs an explicit `none`.
+ * listens on every address, since its data is made up. A real account needs an explicit `none`. `classes` are those
+ * that a token may have; undefined if they cannot be read.
  */
 export function readAuth(
   reader: EnvironmentReader,
   sandbox: boolean,
   readFile: ReadFile,
-  classes: CallerClasses,
+  classes: CallerClasses | undefined,
 ): AuthConfig {
   const mode = reader.optionalChoice('AUTH_MODE');
   if (mode === null && !sandbox && !reader.has('AUTH_MODE')) {
@@ -57,7 +58,7 @@ export function readAuth(
 function readTokensFile(
   reader: EnvironmentReader,
   readFile: ReadFile,
-  classes: CallerClasses,
+  classes: CallerClasses | undefined,
 ): string {
   const file = reader.text('AUTH_TOKENS_FILE');
   if (file === '') {

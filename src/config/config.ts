@@ -165,8 +165,9 @@ export function loadConfig(
     'USAGE_',
   ]);
   const sandbox = !reader.has('LINKS_BASE_URL') && !reader.has('MARKET_BASE_URL');
-  const callerClasses = readClasses(reader);
-  const auth = readAuth(reader, sandbox, readFile, callerClasses);
+  const readableClasses = readClasses(reader);
+  const callerClasses: CallerClasses = readableClasses ?? new Map();
+  const auth = readAuth(reader, sandbox, readFile, readableClasses);
   const links =
     auth.mode === 'passthrough' ? readKeyless(reader, sandbox) : readEndpoint(reader, 'LINKS');
   const market = readEndpoint(reader, 'MARKET');
@@ -379,13 +380,14 @@ function readKeyless(reader: EnvironmentReader, sandbox: boolean): Endpoint | nu
   return baseUrl === null ? null : Object.freeze({ baseUrl, apiKey: '' });
 }
 
-function readClasses(reader: EnvironmentReader): CallerClasses {
+/** Undefined after a fault. */
+function readClasses(reader: EnvironmentReader): CallerClasses | undefined {
   try {
     return parseCallerClasses(reader.text('CALLER_CLASSES'));
   } catch (error) {
     reader.fault(
       `CALLER_CLASSES ${reasonOf(error)}. Set it to JSON such as {"agent": {"weight": 1, "maxCallsPerMinute": 8}}.`,
     );
-    return new Map();
+    return undefined;
   }
 }

@@ -56,19 +56,12 @@ describe('the token command', () => {
     expect(tokens.map(({ name }: KnownToken) => name)).toEqual(['web', 'second']);
   });
 
-  it('keeps the class', async () => {
-    await mint('--name', 'bot', '--role', 'viewer', '--class', 'agent');
-    const { tokens } = JSON.parse(readFileSync(join(folder, 'minted.json'), 'utf8'));
-    expect(tokens.at(-1)).toMatchObject({ name: 'bot', class: 'agent' });
-  });
-
   it.each([
     [['--role', 'admin']],
     [['--name', 'x', '--role', 'root']],
     [['--name', 'a b', '--role', 'admin']],
     [['--name', 'x', '--role', 'admin', '--expires', '2001-01-01']],
     [['--name', 'x', '--role', 'admin', '--expires', 'tomorrow']],
-    [['--name', 'x', '--role', 'admin', '--class', 'Agent 1']],
     [['--name', 'x', '--role', 'admin', '--colour', 'red']],
   ])('refuses %j with exit code 2, and leaves the file as it was', async (flags) => {
     const before = readFileSync(join(folder, 'minted.json'), 'utf8');

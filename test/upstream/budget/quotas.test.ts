@@ -146,14 +146,18 @@ describe('A quota per day', () => {
   });
 
   test('is that of a class with the name of a member of every object', async () => {
-    const classes = classesOf({ constructor: { maxCallsPerDay: 5 } });
+    const classes = classesOf({
+      agents: { maxCallsPerDay: 5 },
+      constructor: { maxCallsPerDay: 5 },
+    });
     const world = createWorld(LIMIT, undefined, TENTHS, classes);
     await world.begin();
+    await enqueueAll(world, world.errands(2, { caller: bot }));
     const caller = callerInClass('bot', 'constructor');
     expect(world.budget.quotasOf(caller)).toMatchObject([{ limit: 5, used: 0, waitMs: 0 }]);
     await enqueueAll(world, world.errands(3, { caller }));
     await enqueueAll(world, world.errands(1, { caller, answers: [null] }));
-    expect(world.log).toHaveLength(4);
+    expect(world.log).toHaveLength(2 + 3);
     expect(world.budget.quotasOf(caller)).toMatchObject([{ used: 3, waitMs: 0 }]);
   });
 

@@ -27,9 +27,14 @@ function dayAt({ wallOffsetMs = 0 }: Rules, now: number): number {
   return Math.floor((now + wallOffsetMs) / DAY_MS);
 }
 
+/** Slots of a class in the counts of a day; all objects have a member `constructor`, which can be the name of a class. */
+function countOf(counts: Readonly<Record<string, number>>, name: string): number {
+  return Object.hasOwn(counts, name) ? (counts[name] ?? 0) : 0;
+}
+
 /** Slots of a class on the current day. */
 function usedToday({ dayCounts }: KeyBudget, rules: Rules, now: number, name: string): number {
-  return dayCounts?.day === dayAt(rules, now) ? (dayCounts.counts[name] ?? 0) : 0;
+  return dayCounts?.day === dayAt(rules, now) ? countOf(dayCounts.counts, name) : 0;
 }
 
 /** A caller has got a slot, which counts on the current day. */
@@ -40,14 +45,14 @@ export function countToday(b: KeyBudget, rules: Rules, now: number, caller: stri
   // The clocks of replicas differ: a day that has begun does not end again.
   if (b.dayCounts && b.dayCounts.day > day) return;
   const counts = b.dayCounts?.day === day ? b.dayCounts.counts : {};
-  b.dayCounts = { day, counts: { ...counts, [name]: (counts[name] ?? 0) + 1 } };
+  b.dayCounts = { day, counts: { ...counts, [name]: countOf(counts, name) + 1 } };
 }
 
 /** A caller has returned a slot unused. */
 export function uncountToday(b: KeyBudget, caller: string): void {
   const name = classOf(caller);
   const { counts = {}, day = 0 } = b.dayCounts ?? {};
-  const count = counts[name] ?? 0;
+  const count = countOf(counts, name);
   if (count > 0) b.dayCounts = { day, counts: { ...counts, [name]: count - 1 } };
 }
 
