@@ -177,7 +177,8 @@ export function loadConfig(
   };
   const reserves = Object.freeze({
     writes: reader.integer('RESERVE_WRITES_PERCENT') / 100,
-    newcomers: reader.integer('RESERVE_NEWCOMERS_PERCENT') / 100,
+    // Without authentication a caller is an address: one program has several, and a proxy has one for all of them.
+    newcomers: auth.mode === 'none' ? 0 : reader.integer('RESERVE_NEWCOMERS_PERCENT') / 100,
   });
   const port = reader.integer('PORT');
   const config: Config = {

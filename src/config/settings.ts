@@ -104,7 +104,7 @@ const table: Readonly<Record<string, Entry>> = {
     'Share of each rate limit that reads leave to writes, once their caller has used more than an equal share of the window. Less than one request reserves nothing.',
   ),
   RESERVE_NEWCOMERS_PERCENT: integer(0, 40, 10).describe(
-    'Share of each rate limit that such callers leave to callers that have sent nothing in the window. With `AUTH_MODE=passthrough` it is 0 for the link-management API, because each caller has its own limit.',
+    'Share of each rate limit that such callers leave to callers that have sent nothing in the window. It is 0 with `AUTH_MODE=none`, where callers are only addresses, and with `AUTH_MODE=passthrough` for the link-management API, where each caller has its own limit.',
   ),
   CALLER_CLASSES: text('{}').describe(
     'Classes of callers as JSON, such as `{"agent": {"weight": 1, "maxCallsPerMinute": 8, "maxCallsPerDay": 5000}}`: see [classes](budget.md#classes). The class of a caller is in its token or JWT; all others are in `default`.',

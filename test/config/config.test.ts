@@ -32,7 +32,7 @@ describe('loadConfig with nothing set', () => {
       endpoint: null,
       rateLimit: 30,
       rateWindowMs: 60_000,
-      reserves: { writes: 0.1, newcomers: 0.1 },
+      reserves: { writes: 0.1, newcomers: 0 },
       classes: new Map(),
       pageSize: 100,
       timeZone: 'UTC',
@@ -42,7 +42,7 @@ describe('loadConfig with nothing set', () => {
       endpoint: null,
       rateLimit: 60,
       rateWindowMs: 60_000,
-      reserves: { writes: 0.1, newcomers: 0.1 },
+      reserves: { writes: 0.1, newcomers: 0 },
       classes: new Map(),
       timeoutMs: 10_000,
       postEncoding: 'json',
@@ -53,6 +53,14 @@ describe('loadConfig with nothing set', () => {
     expect(loadConfig({ PORT: '', LINKS_BASE_URL: ' ', LINKS_API_KEY: '' })).toEqual(
       loadConfig({}),
     );
+  });
+
+  it('reserves slots for new callers only if callers have names', () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'config-')), 'tokens.json');
+    writeFileSync(file, '{"tokens": []}');
+    const named = loadConfig({ AUTH_MODE: 'token', AUTH_TOKENS_FILE: file });
+    expect(named.links.reserves).toEqual({ writes: 0.1, newcomers: 0.1 });
+    expect(named.market.reserves).toEqual({ writes: 0.1, newcomers: 0.1 });
   });
 
   it('freezes every level', () => {
