@@ -6,7 +6,12 @@ import {
   emitInBulk,
 } from '../observe/event-stream.ts';
 import type { EventRows, SavedKind } from '../observe/events.ts';
-import type { ReceiptSummary, ServedKind } from '../upstream/receipt.ts';
+import {
+  addSaved,
+  type ReceiptSummary,
+  type SavedKinds,
+  type ServedKind,
+} from '../upstream/receipt.ts';
 import type { CompiledAnswer } from './compiled/compiled-queries.ts';
 import type { RememberedAnswer } from './remembered-answers.ts';
 
@@ -17,7 +22,7 @@ const SAVERS_COUNTED = 500;
 
 /** The avoided requests of a caller's operations of one name, by resource. */
 interface Saver extends Pick<EventRows['saved'], 'caller' | 'callerClass' | 'operation'> {
-  readonly kinds: Map<string, { -readonly [K in keyof SavedKind]: SavedKind[K] }>;
+  readonly kinds: SavedKinds;
 }
 
 /** Counts the responses of the fast path in plain numbers, and emits them in bulk. */
@@ -103,20 +108,16 @@ export class AnswerTally {
     if (!saver) {
       if (this.#savers.size >= SAVERS_COUNTED) this.#emitSavers();
       const name = operation && copiedName(operation);
-      saver = { caller, callerClass, operation: name, kinds: new Map() };
+      saver = { caller, callerClass, operation: name, kinds: [] };
       this.#savers.set(key, saver);
     }
     for (const { count, resource, upstream } of kinds) {
-      const known = saver.kinds.get(`${upstream} ${resource}`);
-      if (known) known.count += count * times;
-      else saver.kinds.set(`${upstream} ${resource}`, { upstream, resource, count: count * times });
+      addSaved(saver.kinds, upstream, resource, count * times);
     }
   }
 
   #emitSavers(): void {
-    for (const { kinds, ...saver } of this.#savers.values()) {
-      this.#events.emit('saved', { ...saver, kinds: [...kinds.values()], times: 1 });
-    }
+    for (const saver of this.#savers.values()) this.#events.emit('saved', { ...saver, times: 1 });
     this.#savers.clear();
   }
 

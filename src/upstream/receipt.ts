@@ -122,10 +122,14 @@ export class Receipt {
 
   /** The avoided requests of `summary.saved`, by resource. */
   get savedKinds(): readonly SavedKind[] {
-    const cached = [...this.ingredients.latest]
-      .filter(([key]) => !this.#sources.has(key))
-      .map(([, { of, source }]) => ({ upstream: source.upstream, resource: of.read.resource }));
-    return countKinds([...cached, ...this.#joined.values()]);
+    const kinds: SavedKinds = [];
+    for (const [key, { of, source }] of this.ingredients.latest) {
+      if (!this.#sources.has(key)) addSaved(kinds, source.upstream, of.read.resource, 1);
+    }
+    for (const { resource, upstream } of this.#joined.values()) {
+      addSaved(kinds, upstream, resource, 1);
+    }
+    return kinds;
   }
 
   get summary(): ReceiptSummary {
@@ -150,15 +154,23 @@ export class Receipt {
   }
 }
 
-/** Counts resources. */
-function countKinds(all: readonly Pick<SavedKind, 'upstream' | 'resource'>[]): SavedKind[] {
-  const kinds = new Map<string, { -readonly [Member in keyof SavedKind]: SavedKind[Member] }>();
-  for (const { resource, upstream } of all) {
-    const known = kinds.get(`${upstream} ${resource}`);
-    if (known) known.count += 1;
-    else kinds.set(`${upstream} ${resource}`, { upstream, resource, count: 1 });
+/** Numbers of avoided requests, by resource: few, so they are found without a key. */
+export type SavedKinds = { -readonly [Member in keyof SavedKind]: SavedKind[Member] }[];
+
+/** Adds avoided requests of one resource. It is called for each read of a response from the cache. */
+export function addSaved(
+  kinds: SavedKinds,
+  upstream: UpstreamName,
+  resource: string,
+  count: number,
+): void {
+  for (const known of kinds) {
+    if (known.resource === resource && known.upstream === upstream) {
+      known.count += count;
+      return;
+    }
   }
-  return [...kinds.values()];
+  kinds.push({ upstream, resource, count });
 }
 
 /** Measures a duration in milliseconds; parallel runs count once. */
