@@ -30,7 +30,8 @@ it('usage', async () => {
     {
       label: `${label}: requests in the usage, less those that the API received`,
       value: counted - received,
-      target: { atMost: 0 },
+      // A kill can come between the line of a request and its first byte, which are written right after each other.
+      target: { atMost: 2 },
       note: `${counted} and ${received}, ${kills} kills`,
     },
     {
