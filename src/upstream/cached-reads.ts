@@ -21,6 +21,7 @@ import type { SavedReads } from './cache/saved/saved-reads.ts';
 import type { Watchers } from './cache/watched-round.ts';
 import type { WatchListener } from './cache/watches.ts';
 import type { CountHistory } from './count-history.ts';
+import type { BulkTerms, Caller } from './operation.ts';
 import type { ReadInFlight } from './reads/in-flight.ts';
 import type { Ingredient, IngredientSource, Receipt, Watch } from './receipt.ts';
 import type { Stamp } from './request.ts';
@@ -94,14 +95,21 @@ export class CachedReads implements IngredientSource {
     return cache.holds([everything], hit.entry.stamp.generation) ? hit : undefined;
   }
 
-  /** As `find`, without counting as a use; or the response for which the operation has waited. */
-  peek<T>(of: KeyedRead<T>, receipt?: Receipt): Hit<T> | undefined {
+  /**
+   * As `find`, without counting as a use; or the response for which the operation has waited. For a job, an entry that it
+   * does not accept is a fallback, and one that it accepts is not.
+   */
+  peek<T>(of: KeyedRead<T>, caller?: Pick<Caller, 'bulk' | 'receipt'>): Hit<T> | undefined {
     const { cache } = this.#options;
     const found = cache.peek(of.key) ?? (this.#recalls(of) ? cache.peek(of.key) : undefined);
     const hit = found && this.#allowed(of, found as Hit<T>);
-    if (hit?.state === 'fresh' || !receipt) return hit;
-    const entry = this.waitedFor(of, receipt);
-    return entry ? { entry, state: 'fresh', ageMs: 0 } : hit;
+    if (hit?.state === 'fresh' || !caller) return hit;
+    const entry = this.waitedFor(of, caller.receipt);
+    if (entry) return { entry, state: 'fresh', ageMs: 0 };
+    const { bulk } = caller;
+    return bulk && hit
+      ? { ...hit, state: this.#isAccepted(hit, bulk) ? 'stale' : 'fallback' }
+      : hit;
   }
 
   /**
@@ -124,19 +132,25 @@ export class CachedReads implements IngredientSource {
   }
 
   /** The entry of a read as `find` finds it, and whether a reader gets it immediately. */
-  lookUp<T>(of: KeyedRead<T>): Lookup<T> {
+  lookUp<T>(of: KeyedRead<T>, { bulk }: Pick<Caller, 'bulk'> = {}): Lookup<T> {
     const hit = this.find(of);
     if (!hit) return NOTHING;
     const { page, strict } = of.read;
     const isFresh = hit.state === 'fresh';
-    const mayServe = isFresh || (!strict && this.#options.refresher.serves(of, hit));
-    const serves = mayServe && !page?.reload;
+    const isEnough = (): boolean =>
+      bulk ? this.#isAccepted(hit, bulk) : this.#options.refresher.serves(of, hit);
+    const serves = (isFresh || (!strict && isEnough())) && !page?.reload;
     return { hit, ingredient: this.ingredient(of, hit), serves };
   }
 
-  /** A reader used an entry: it is kept fresh, unless it is known to be outdated. */
-  asked(ingredient: Ingredient): void {
-    if (!ingredient.of.read.page?.reload) this.#options.refresher.asked([ingredient]);
+  /** Whether a job accepts an entry past its ttl: it was requested in time, and no write can have changed it since. */
+  #isAccepted({ entry: { stamp, tags } }: Hit, { acceptsFrom }: BulkTerms): boolean {
+    return stamp.storedAt >= acceptsFrom && this.#options.cache.holds(tags, stamp.generation);
+  }
+
+  /** A reader used an entry: it is kept fresh, unless it is known to be outdated. A job does not use it again. */
+  asked(ingredient: Ingredient, { bulk }: Pick<Caller, 'bulk'> = {}): void {
+    if (!bulk && !ingredient.of.read.page?.reload) this.#options.refresher.asked([ingredient]);
   }
 
   /** Counts an entry that was served immediately. */

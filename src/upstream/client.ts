@@ -17,6 +17,7 @@ import { SavedReads } from './cache/saved/saved-reads.ts';
 import { CachedReads } from './cached-reads.ts';
 import type { CountHistory } from './count-history.ts';
 import { KeyedWrites } from './idempotency/keyed-writes.ts';
+import { LateEntry } from './idempotency/late-entry.ts';
 import type { SettleTimes } from './idempotency/looks/reconciler.ts';
 import type { Records } from './idempotency/records.ts';
 import { ProcessRowLocks, type RowLocks } from './idempotency/row-locks.ts';
@@ -39,6 +40,8 @@ export interface ClientOptions extends ExchangeOptions {
   readonly reserves?: ReservedShares | undefined;
   /** The classes of callers; none by default. */
   readonly classes?: CallerClasses | undefined;
+  /** Number of requests per minute and key that jobs get although others wait; 2 by default, 0 for none. */
+  readonly jobsMinPerMinute?: number | undefined;
   /** Number of requests on the current day by callers of a class, before this process; none by default. */
   readonly callsBefore?: ((callerClass: string) => number) | undefined;
   /** Maximum number of requests per operation, at most the limit of a window; two thirds of it by default. */
@@ -121,7 +124,8 @@ export class Client {
     this.fetcher = new Fetcher({ ...world, cache, inFlight, refresher, sharedCache });
     const { rowLocks = new ProcessRowLocks(clock) } = options;
     const rowTurns = new RowTurns({ ...world, rowLocks });
-    this.writes = new Writes({ ...world, rowTurns, settleMs: settle.settleMs });
+    const lateEntry = new LateEntry({ clock, rowLocks });
+    this.writes = new Writes({ ...world, rowTurns, lateEntry, settleMs: settle.settleMs });
     const records = options.records ?? new ProcessRecords({ clock, ...OWN_RECORDS });
     const { writes } = this;
     this.keyedWrites = new KeyedWrites({
@@ -147,10 +151,11 @@ export class Client {
   #newBudgets(): Budgets {
     const { baseUrl, budgetOf, callsBefore, clock, events } = this.#options;
     const { journal = keysAreNew, maxKeys } = this.#options;
-    const { classes, maxCallsPerOperation, rateLimit, rateWindowMs, reserves, timeoutMs } =
+    const { classes, jobsMinPerMinute, maxCallsPerOperation, rateLimit, rateWindowMs } =
       this.#options;
+    const { reserves, timeoutMs } = this.#options;
     const { upstream } = this;
-    const own = { classes, rateLimit, rateWindowMs, reserves, timeoutMs };
+    const own = { classes, jobsMinPerMinute, rateLimit, rateWindowMs, reserves, timeoutMs };
     const limits = { baseUrl, callsBefore, clock, events, ...own, upstream };
     return new Budgets({
       upstream,

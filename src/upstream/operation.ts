@@ -1,7 +1,9 @@
 import type { Credential } from '../auth/credential.ts';
 import type { UpstreamName } from '../errors.ts';
+import type { Clock } from '../scheduling/clock.ts';
 import type { KeyState } from './budget/budgets.ts';
-import { callerInClass } from './budget/law/callers/caller-names.ts';
+import { BULK_CLASS, callerInClass } from './budget/law/callers/caller-names.ts';
+import type { TurnLane } from './budget/law/document.ts';
 import type { KeyedRead } from './cache/key.ts';
 import type { Watchers } from './cache/watched-round.ts';
 import type { WatchListener } from './cache/watches.ts';
@@ -17,15 +19,53 @@ export interface Caller {
   /** See `CallerClasses`; absent in the default class. */
   readonly callerClass?: string | undefined;
   readonly receipt: Receipt;
-  /** Maximum total time that the operation waits for turns, in milliseconds. */
+  /** Maximum total time that the operation waits for turns, in milliseconds. It does not apply to jobs. */
   readonly maxWaitMs: number;
   /** Aborts when the caller has hung up. */
   readonly signal: AbortSignal;
+  /** Present for a job. */
+  readonly bulk?: BulkTerms | undefined;
+}
+
+/**
+ * How a job reads and writes. Its requests wait without limit for slots that are left, in the class `BULK_CLASS`, and
+ * their number is not limited per operation.
+ */
+export interface BulkTerms {
+  /**
+   * Cached responses that were requested at this time or later, on `clock.now()`, are accepted whatever their ttl, unless
+   * a write can have changed them since; older ones are accepted only within their ttl.
+   */
+  readonly acceptsFrom: number;
 }
 
 /** The name of a caller in budgets. */
-export function namedInBudget({ callerClass, name }: Pick<Caller, 'callerClass' | 'name'>): string {
-  return callerInClass(name, callerClass);
+export function namedInBudget({
+  bulk,
+  callerClass,
+  name,
+}: Pick<Caller, 'bulk' | 'callerClass' | 'name'>): string {
+  return callerInClass(name, bulk ? BULK_CLASS : callerClass);
+}
+
+/** The lane in which a request of a caller waits that would wait in this lane for a person. */
+export function laneOf<L extends TurnLane>({ bulk }: Pick<Caller, 'bulk'>, lane: L): L | 'bulk' {
+  return bulk ? 'bulk' : lane;
+}
+
+/** Remaining time that a caller waits for slots and for others, in milliseconds. */
+export function patienceOf({ bulk, maxWaitMs, receipt }: Caller): number {
+  return bulk ? Number.POSITIVE_INFINITY : Math.max(0, maxWaitMs - receipt.waitedMs);
+}
+
+/** Runs a task when a caller has waited this long, unless it waits without limit; returns a function that cancels it. */
+export function giveUpAfter(clock: Clock, patienceMs: number, task: () => void): () => void {
+  return patienceMs === Number.POSITIVE_INFINITY ? () => {} : clock.after(patienceMs, task);
+}
+
+/** Maximum number of requests of an operation, of which each caller may send `most`. */
+export function mostCallsOf({ bulk }: Pick<Caller, 'bulk'>, most: number): number {
+  return bulk ? Number.POSITIVE_INFINITY : most;
 }
 
 /** Watches each read of an operation, starting before its response, so that no change is missed. */

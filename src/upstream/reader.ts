@@ -53,13 +53,13 @@ export class Reader {
     const { mode } = access;
     const { receipt } = access.caller;
     const { cached, fetcher } = this.#client;
-    const { hit, ingredient, serves } = cached.lookUp(of);
+    const { hit, ingredient, serves } = cached.lookUp(of, access.caller);
     // An operation reads a response for which it has waited only once, regardless of its ttl.
     if (hit?.state !== 'fresh' && receipt.awaited.has(of.key) && !of.read.page?.reload) {
       const waited = cached.waitedFor(of, receipt);
       if (waited) return waited.value;
     }
-    if (ingredient && !mode) cached.asked(ingredient);
+    if (ingredient && !mode) cached.asked(ingredient, access.caller);
     if (hit && ingredient && serves) {
       if (mode?.kind !== 'cacheOnly') cached.count(ingredient);
       receipt.ingredients.add(ingredient);
@@ -164,7 +164,7 @@ export class Reader {
     if (admittance?.isAdmitted === false) return undefined;
     const { cached } = this.#client;
     const of = cached.keyed(read, credential);
-    const hit = cached.peek(of, caller?.receipt);
+    const hit = cached.peek(of, caller);
     if (mode?.kind !== 'planned') return hit;
     return hit && this.#planned.unlessWritten(of, hit, mode.dryRun);
   }

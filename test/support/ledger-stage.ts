@@ -136,6 +136,7 @@ export async function ledgerStage({
             interactive: waits('interactive'),
             refreshes,
             oldestMs: 0,
+            bulk: wants.filter(({ lane }) => lane === 'bulk').length,
           };
           return (await store.ask(wants, { ...all, ...others })).result;
         },

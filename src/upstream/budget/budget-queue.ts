@@ -7,17 +7,18 @@ import type {
   TakenSlot,
   WaitingCaller,
 } from './budget.ts';
+import { bulkForecastMs } from './estimates/bulk-forecast.ts';
+import { QueueEstimates } from './estimates/queue-estimates.ts';
+import { QueueForecast } from './estimates/queue-forecast.ts';
 import { Lanes } from './lanes.ts';
 import { type BudgetView, clearMs, heldMsOf, pausedMs } from './law/availability.ts';
 import { Allowances } from './law/callers/allowances.ts';
 import { classOf, nameWithoutClass } from './law/callers/caller-names.ts';
 import type { QuotaUse } from './law/callers/quotas.ts';
-import { countWaiting } from './law/callers/turns.ts';
+import { countWithoutJobs } from './law/callers/turns.ts';
 import { type Lane, leftByRefreshes, type TurnLane } from './law/document.ts';
 import { refreshesPerWindow } from './law/pace.ts';
 import { comesBack, slotsOf, used } from './law/slots.ts';
-import { QueueEstimates } from './queue-estimates.ts';
-import { QueueForecast } from './queue-forecast.ts';
 import type { BudgetStore } from './store.ts';
 
 /** The request for which a slot of this process was taken. */
@@ -62,8 +63,8 @@ export abstract class BudgetQueue {
 
   get idle(): boolean {
     const { view } = this.store;
-    if (this.lanes.waiting > 0 || heldMsOf(view) > 0) return false;
-    if (view.bids.some((bid) => countWaiting(bid) > 0)) return false;
+    if (this.lanes.waiting > this.lanes.size('bulk') || heldMsOf(view) > 0) return false;
+    if (view.bids.some((bid) => countWithoutJobs(bid) > 0)) return false;
     return view.budget.limit - used(view.budget) > leftByRefreshes(view.budget.limit);
   }
 
@@ -105,6 +106,10 @@ export abstract class BudgetQueue {
     return new QueueForecast(this.lanes, this.store.view, heldMs);
   }
 
+  bulkForecastMs(calls: number, heldMs = 0): number {
+    return bulkForecastMs(this.forecast(heldMs), calls);
+  }
+
   get waitingCallers(): WaitingCaller[] {
     const callers = new Map<string, { -readonly [K in keyof WaitingCaller]: WaitingCaller[K] }>();
     for (const { caller, waitedMs } of this.lanes.inOrder()) {
@@ -127,6 +132,10 @@ export abstract class BudgetQueue {
     }
     const refreshes = this.lanes.mostUrgent(most - waiting.length);
     for (const { refresh } of refreshes) waiting.push(queued(refresh, null));
+    for (const each of this.lanes.jobs()) {
+      if (waiting.length >= most) return waiting;
+      waiting.push(queued(each, null));
+    }
     return waiting;
   }
 
@@ -167,6 +176,8 @@ export abstract class BudgetQueue {
     for (const each of Array.from(this.lanes.inOrder())) {
       if (each.accepts(estimates.ofNext(each))) estimates.pass(each);
     }
+    // They wait without limit, but not in a process that ends.
+    if (this.drainedAt !== null) for (const each of Array.from(this.lanes.jobs())) each.accepts(0);
   }
 }
 

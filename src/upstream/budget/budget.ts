@@ -1,10 +1,10 @@
 import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Stamp } from '../request.ts';
 import type { Feedback } from '../wire/rate-limit-headers.ts';
+import type { QueueForecast } from './estimates/queue-forecast.ts';
 import type { Waiting } from './lanes.ts';
 import type { QuotaUse } from './law/callers/quotas.ts';
 import type { Lane, TurnLane } from './law/document.ts';
-import type { QueueForecast } from './queue-forecast.ts';
 
 /**
  * How a request ended, for other replicas: its response is shared, it failed with a code, or it was a write that
@@ -49,6 +49,13 @@ export interface Sharing {
   readonly record?: SlotRecord | undefined;
 }
 
+/** The row of a write that was locked after the write got its slot. */
+export interface SlotLock {
+  readonly tags: readonly string[];
+  readonly row: string;
+  readonly lock: string;
+}
+
 /**
  * A slot of the window for one request, held from now until one window after its response ended. Exactly one of
  * `release` and `end` is called.
@@ -61,6 +68,11 @@ export interface Slot {
   readonly stamp?: Stamp;
   /** Whether the request may still be sent: checked in the turn in which its first byte leaves. */
   readonly mayLeave: () => boolean;
+  /**
+   * Adds the row of a write to the slot, which the write has locked since it got it; false if the lock was lost. Absent
+   * without replicas. One round trip.
+   */
+  readonly lock?: (of: SlotLock) => Promise<boolean>;
   /** The request was not sent: the slot is free immediately. */
   release(): void;
   /**
@@ -116,11 +128,11 @@ export interface QueuedRequest {
   readonly resource: string;
   readonly operation: string | null;
   readonly waitedMs: number;
-  /** Estimated milliseconds until it is sent; `null` for a refresh. */
+  /** Estimated milliseconds until it is sent; `null` for a refresh, and for one of a job. */
   readonly leavesInMs: number | null;
 }
 
-/** The writes and reads of one caller that wait for a slot, for display. */
+/** The writes and reads of one caller that wait for a slot, for display; without those of jobs. */
 export interface WaitingCaller {
   readonly caller: string;
   readonly callerClass: string;
@@ -177,10 +189,12 @@ export interface Budget {
   /** Removes a request from the queue; false if it has had its turn. It uses no slot. */
   cancel(request: SlotRequest): boolean;
   /**
-   * Sends a read or a refresh when a new read of this caller would be sent, if that is sooner, because this caller
-   * waits for it too. From then on, it is charged to this caller.
+   * Sends a read when a new read of this caller would be sent, if that is sooner, because this caller waits for it too; a
+   * refresh, or the read of a job, in any case. From then on, it is charged to this caller.
    */
   promote(request: SlotRequest, caller: string): void;
+  /** Returns a waiting read to the lane of jobs, because only this caller waits for it now, which is a job. */
+  demote(request: SlotRequest, caller: string): void;
   /**
    * Gives a waiting request its turn now, because its caller has no time to wait: if there are slots for it and for all
    * before it, and it waits only for a pending response that may contain no rate-limit headers.
@@ -202,6 +216,12 @@ export interface Budget {
    */
   forecast(heldMs: number): QueueForecast;
   /**
+   * Milliseconds until so many further requests of jobs have had their responses, if others use as many slots as before:
+   * simulated for the first windows, and at the rate of the last one from then on. `heldMs` as for `forecast`, 0 by
+   * default. Costs no upstream request.
+   */
+  bulkForecastMs(calls: number, heldMs?: number): number;
+  /**
    * Time in milliseconds to find out whether a slot is free. Requests wait for it regardless of their deadline.
    */
   readonly answersInMs: number;
@@ -221,12 +241,12 @@ export interface Budget {
   readonly pausedMs: number;
   /**
    * Completes only requests that can finish within `graceMs`: those with a slot, and writes whose turn comes in time.
-   * Waiting and new reads are rejected; refreshes are no longer sent.
+   * Waiting and new reads and requests of jobs are rejected; refreshes are no longer sent.
    */
   drain(graceMs: number): void;
   /** Whether a request with this waiting time can no longer be served, because of `drain`. */
   turnsAway(request: SlotRequest, estimateMs: number): boolean;
-  /** Whether slots can be spared: no request waits, and more slots than the reserve are free. */
+  /** Whether slots can be spared: no request but those of jobs waits, and more slots than the reserve are free. */
   readonly idle: boolean;
   /** How many refreshes fit into a window without reads and writes. */
   readonly refreshesPerWindow: number;

@@ -208,6 +208,8 @@ interface KeyLimits {
   /** The classes of callers; none by default. */
   readonly classes?: CallerClasses | undefined;
   /** See `ClientOptions`. */
+  readonly jobsMinPerMinute?: number | undefined;
+  /** See `ClientOptions`. */
   readonly callsBefore?: ((callerClass: string) => number) | undefined;
   /** Maximum duration of a request. */
   readonly timeoutMs: number;
@@ -226,6 +228,7 @@ export function processBudgets(
     classes,
     clock,
     events,
+    jobsMinPerMinute,
     rateLimit,
     rateWindowMs: windowMs,
     reserves,
@@ -236,7 +239,7 @@ export function processBudgets(
 ): (secret: string) => Budget {
   return (secret) => {
     const ofKey = journal.of(nameInJournal(`${baseUrl} ${secret}`), { windowMs, timeoutMs });
-    const own = { limit: rateLimit, windowMs, reserves, classes };
+    const own = { limit: rateLimit, windowMs, reserves, classes, jobsMinPerMinute };
     const of = { ...own, callsBefore, clock, events, upstream, journal: ofKey };
     return new QueuedBudget(clock, new MemoryStore(of));
   };

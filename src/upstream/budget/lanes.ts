@@ -1,3 +1,4 @@
+import { BulkQueue } from './bulk-queue.ts';
 import { CallerQueues } from './caller-queues.ts';
 import { aheadElsewhere } from './law/availability.ts';
 import { type Behind, NONE_BEHIND } from './law/callers/allowances.ts';
@@ -35,6 +36,7 @@ export class Lanes<W extends Waiting> {
   /** The queues of the classes that wait. */
   readonly #classes = new Map<string, ClassQueues<W>>();
   readonly #refreshes = new Set<W>();
+  #bulk = new BulkQueue<W>();
   /** Number of waiting entries in all lanes. */
   waiting = 0;
   /** The names of callers in the turns. */
@@ -54,6 +56,7 @@ export class Lanes<W extends Waiting> {
   /** Number of waiting entries in a lane. */
   size(lane: Lane): number {
     if (lane === 'refresh') return this.#refreshes.size;
+    if (lane === 'bulk') return this.#bulk.size;
     return [...this.#classes.values()].reduce((sum, queues) => sum + queues[lane].size, 0);
   }
 
@@ -63,9 +66,13 @@ export class Lanes<W extends Waiting> {
     return next.done ? undefined : next.value;
   }
 
-  /** The lane whose turn is next, with a write of any class before reads; undefined when nothing waits. */
+  /**
+   * The lane whose turn is next, with a write of any class before reads; undefined when nothing waits. A job can be sent
+   * while refreshes wait for their pace.
+   */
   get next(): Lane | undefined {
     let next: Lane | undefined = this.#refreshes.size > 0 ? 'refresh' : undefined;
+    if (this.#bulk.size > 0) next = 'bulk';
     const turns = this.#turns;
     for (const [name, queues] of this.#classes) {
       const lane = turns.laneOf(name, sizesOf(queues));
@@ -83,8 +90,10 @@ export class Lanes<W extends Waiting> {
       copy.#classes.set(name, { write: write.copy(copy), interactive: interactive.copy(copy) });
     }
     for (const refresh of this.#refreshes) copy.#refreshes.add(refresh);
+    copy.#bulk = this.#bulk.copy();
     copy.waiting = this.waiting;
     for (const waiting of this.inOrder()) copy.#names.set(waiting, this.callerOf(waiting));
+    for (const waiting of this.#bulk.inOrder()) copy.#names.set(waiting, this.callerOf(waiting));
     return copy;
   }
 
@@ -95,6 +104,11 @@ export class Lanes<W extends Waiting> {
     this.#names.set(waiting, name);
     if (lane === 'refresh') {
       this.#refreshes.add(waiting);
+      return;
+    }
+    if (lane === 'bulk') {
+      if (again) this.#bulk.again(waiting);
+      else this.#bulk.add(waiting, name);
       return;
     }
     const queues = this.#queuesOf(classOf(name))[lane];
@@ -118,6 +132,7 @@ export class Lanes<W extends Waiting> {
     const { lane } = waiting;
     if (lane === 'refresh') return this.#refreshes.delete(waiting);
     const caller = this.callerOf(waiting);
+    if (lane === 'bulk') return this.#bulk.remove(waiting, caller);
     const queues = this.#classes.get(classOf(caller));
     if (!queues?.[lane].remove(waiting, caller)) return false;
     if (queues.write.size + queues.interactive.size === 0) this.#classes.delete(classOf(caller));
@@ -136,6 +151,7 @@ export class Lanes<W extends Waiting> {
       get oldestMs() {
         return mostUrgent();
       },
+      bulk: this.#bulk.size,
     };
   }
 
@@ -153,6 +169,24 @@ export class Lanes<W extends Waiting> {
     const room = Math.min(refreshes, most - first.length, this.#refreshes.size);
     if (room > 0) first.push(...this.mostUrgent(room).map(({ refresh }) => refresh));
     return first.map((request) => ({ request, caller: this.callerOf(request) }));
+  }
+
+  /** A refresh that waits; undefined if there is none. */
+  get refresh(): W | undefined {
+    return this.#refreshes.values().next().value;
+  }
+
+  /** The request of a job whose turn is next; `isDue` if its last turn had no result. */
+  get firstJob():
+    | { readonly request: W; readonly caller: string; readonly isDue: boolean }
+    | undefined {
+    const first = this.#bulk.first;
+    return first && { ...first, caller: this.callerOf(first.request) };
+  }
+
+  /** The waiting requests of jobs, in the order of their turns. */
+  jobs(): Generator<W> {
+    return this.#bulk.inOrder();
   }
 
   /** The most urgent refreshes, at most this many. */
@@ -187,8 +221,8 @@ export class Lanes<W extends Waiting> {
   }
 
   /**
-   * Number of entries before a waiting one; undefined if it does not wait, or is a refresh. `bids` are those of other
-   * processes; `behind` are those that it is before in any case.
+   * Number of entries before a waiting one; undefined if it does not wait, or is a refresh or of a job. `bids` are those
+   * of other processes; `behind` are those that it is before in any case.
    */
   position(
     waiting: W,
@@ -196,7 +230,7 @@ export class Lanes<W extends Waiting> {
     bids: readonly WaitingCounts[] = [],
   ): number | undefined {
     const { lane } = waiting;
-    if (lane === 'refresh') return undefined;
+    if (lane === 'refresh' || lane === 'bulk') return undefined;
     const caller = this.callerOf(waiting);
     const inClass = this.#inClass(lane, caller, behind, waiting);
     if (inClass === undefined) return undefined;

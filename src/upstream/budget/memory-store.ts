@@ -6,7 +6,7 @@ import type { Slot } from './budget.ts';
 import { type JournalEntry, type KeyJournal, newKey } from './journal/journal.ts';
 import { type BudgetView, pausedMs } from './law/availability.ts';
 import { recallToday } from './law/callers/quotas.ts';
-import { claimSlots, type Stop, stopOf } from './law/claim.ts';
+import { claimSlots } from './law/claim.ts';
 import {
   type KeyBudget,
   type Lane,
@@ -16,7 +16,8 @@ import {
   type Rules,
 } from './law/document.ts';
 import { cancelSlot, endSlot } from './law/ended.ts';
-import { addAnswered, heldBack, onWire, PROCESS_BEFORE, purge } from './law/slots.ts';
+import { addAnswered, heldBack, PROCESS_BEFORE, purge, roomOf } from './law/slots.ts';
+import { type Stop, stopOf } from './law/stop.ts';
 import { SlotLimiter, type TakenSlots } from './slot-limiter.ts';
 import type { BudgetStore, Claimed, Queue } from './store.ts';
 
@@ -29,6 +30,8 @@ interface MemoryStoreOptions {
   readonly reserves?: ReservedShares | undefined;
   /** The classes of callers; none by default. */
   readonly classes?: CallerClasses | undefined;
+  /** See `Rules`; 2 by default. */
+  readonly jobsMinPerMinute?: number | undefined;
   /** Number of requests on the current day by callers of a class, before this process; none by default. */
   readonly callsBefore?: ((callerClass: string) => number) | undefined;
   /** The leases of the previous process, and those for the next one. */
@@ -101,11 +104,10 @@ export class MemoryStore implements BudgetStore {
   claim(queue: Queue, lane?: Lane): Claimed {
     const { budget: b, rules } = this;
     const now = this.#purge();
-    const free = b.limit - this.#limiter.taken;
+    const room = { ...roomOf(b, isAlive), free: b.limit - this.#limiter.taken };
     const none: Claimed = { taken: [], againAt: Infinity, newcomersAt: -Infinity };
     // Thousands can wait: they are scanned only when one of them can get a slot.
-    const wire = onWire(b, isAlive);
-    const stop = lane && stopOf(b, rules, now, { lane, free, wire });
+    const stop = lane && stopOf(b, rules, now, { lane, ...room });
     if (stop) return { ...none, againAt: now + soon(stop) };
     const { waits, wants: wanted } = queue.wanted();
     const wants = wanted.map(({ request, ...want }) => {
@@ -113,7 +115,7 @@ export class MemoryStore implements BudgetStore {
       const { lane: own, lengthy = false } = request;
       return { ...want, id: String(this.#slots), lane: own, lengthy };
     });
-    const at = { owner: SELF, free, wire, waits, bids: [] };
+    const at = { owner: SELF, ...room, waits, bids: [] };
     const claimed = claimSlots(b, rules, now, wants, at);
     const { granted } = claimed;
     this.#count();

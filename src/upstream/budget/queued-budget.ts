@@ -77,7 +77,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
   }
 
   promote(request: SlotRequest, caller: string): void {
-    if (request.lane !== 'refresh') {
+    if (request.lane === 'write' || request.lane === 'interactive') {
       if (request.caller === caller) return;
       const position = this.lanes.position(request);
       if (position === undefined) return;
@@ -85,8 +85,16 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
       const isLater = position > this.lanes.ahead('interactive', caller);
       if (laterMs < 0 || (laterMs === 0 && !isLater)) return;
     }
+    this.#move(request, 'interactive', caller);
+  }
+
+  demote(request: SlotRequest, caller: string): void {
+    this.#move(request, 'bulk', caller);
+  }
+
+  #move(request: SlotRequest, lane: Lane, caller: string): void {
     const waits = this.lanes.remove(request);
-    request.lane = 'interactive';
+    request.lane = lane;
     request.caller = caller;
     if (!waits) return;
     this.lanes.add(request);
@@ -101,7 +109,8 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
 
   /** A request of another replica for a read has ended. */
   endedElsewhere(key: string | null, result: SharedResult | null): void {
-    for (const request of [...this.#parked.keys(), ...this.lanes.inOrder()]) {
+    const waiting = [...this.lanes.inOrder(), ...this.lanes.jobs()];
+    for (const request of [...this.#parked.keys(), ...waiting]) {
       const { sharing } = request;
       if (key === null || sharing?.key !== key || sharing.newerThan?.() === Infinity) continue;
       if (result || this.#parked.has(request)) this.#land(request, result);
@@ -120,6 +129,8 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     const wants = this.#parked.size > 0 ? this.#overdue() : [];
     const refreshes = this.drainedAt === null ? MOST_REFRESHES : 0;
     wants.push(...this.lanes.first(MOST_WANTS - wants.length, refreshes, this.#isHeld()));
+    const job = this.drainedAt === null ? this.lanes.firstJob : undefined;
+    if (job) wants.push(job);
     for (const request of this.#rushing) {
       const position = this.#parked.has(request) ? 0 : this.lanes.position(request);
       if (position === undefined) {
@@ -151,7 +162,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     return (caller, lane) => allowances.waitMs({ caller, lane }, free) > 0;
   }
 
-  /** The requests that wait here, including parked ones; without refreshes during a drain. */
+  /** The requests that wait here, including parked ones; without refreshes and jobs during a drain. */
   #waitsOf(waits: WaitingCounts): WaitingCounts {
     const drains = this.drainedAt !== null;
     const { seq } = this.store.holder.budget.turns;
@@ -164,6 +175,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
       interactive: [...waits.interactive, ...parkedIn('interactive')],
       refreshes: (drains ? 0 : waits.refreshes) + parkedIn('refresh').length,
       oldestMs: drains ? 0 : waits.oldestMs,
+      bulk: drains ? 0 : waits.bulk,
     };
   }
 
@@ -236,7 +248,9 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     this.#cancelWake = null;
     const { waiting } = this.lanes;
     const mayLeave =
-      waiting > 0 && this.drainedAt !== null ? waiting - this.lanes.size('refresh') : waiting;
+      waiting > 0 && this.drainedAt !== null
+        ? waiting - this.lanes.size('refresh') - this.lanes.size('bulk')
+        : waiting;
     let at = mayLeave > 0 ? this.#claimAt : Number.POSITIVE_INFINITY;
     for (const askAt of this.#parked.values()) at = Math.min(at, askAt);
     if (at === Number.NEGATIVE_INFINITY) return false;

@@ -11,6 +11,8 @@ export interface QueuedWant {
   readonly caller: string;
   /** Number of requests before it here; present if its caller has no time to wait. */
   readonly rushPast?: number;
+  /** See `WantedSlot`. */
+  readonly isDue?: boolean;
 }
 
 /** The requests that wait in this process. A store reads them when it needs them. */

@@ -1,5 +1,5 @@
 import type { UpstreamName } from '../../errors.ts';
-import type { QueueForecast } from '../budget/queue-forecast.ts';
+import type { QueueForecast } from '../budget/estimates/queue-forecast.ts';
 import { StandIns } from './stand-ins.ts';
 import { Timeline } from './timeline.ts';
 

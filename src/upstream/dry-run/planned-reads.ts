@@ -1,9 +1,16 @@
 import type { Credential } from '../../auth/credential.ts';
-import type { QueueForecast } from '../budget/queue-forecast.ts';
+import type { QueueForecast } from '../budget/estimates/queue-forecast.ts';
 import type { Hit } from '../cache/cache.ts';
 import { type KeyedRead, tagsOfAnswer } from '../cache/key.ts';
 import type { Client } from '../client.ts';
-import { type Access, namedInBudget, type PlannedMode } from '../operation.ts';
+import {
+  type Access,
+  type Caller,
+  laneOf,
+  mostCallsOf,
+  namedInBudget,
+  type PlannedMode,
+} from '../operation.ts';
 import type { Call, Read, Write } from '../request.ts';
 import { resourceOf } from '../wire/wire.ts';
 import type { DryRun, Wanted } from './dry-run.ts';
@@ -31,22 +38,22 @@ export class PlannedReads {
     return caller.receipt.track(async () => {
       const prefetched = this.#client.sharedCache?.prefetchAll([of]);
       if (prefetched) await dryRun.timeline.looks(prefetched);
-      const found = this.#client.cached.peek(of, caller.receipt);
+      const found = this.#client.cached.peek(of, caller);
       const hit = found && this.unlessWritten(of, found, dryRun);
       const isTooOld = hit?.state === 'fallback' || (read.strict && hit?.state !== 'fresh');
       if (hit && !isTooOld && !read.page?.reload) {
         // Whether an old response is still sufficient depends on the free budget at that time.
-        if (hit.state === 'stale') dryRun.guesses();
+        if (hit.state === 'stale' && !caller.bulk) dryRun.guesses();
         dryRun.hit(key);
         return hit.entry.value;
       }
       // While the circuit breaker is open, a fallback is served immediately, as it would be after a failed
       // request.
-      if (hit) dryRun.guesses();
+      if (hit && !caller.bulk) dryRun.guesses();
       const isOwn = dryRun.counts({ key, about: read.about });
       const arrival =
         !isOwn && this.#client.inFlight.isExpected(key)
-          ? this.#joins(of, namedInBudget(caller), dryRun)
+          ? this.#joins(of, caller, dryRun)
           : this.#calls(of, access, { dryRun, ...mode });
       if (read.page?.uncertain || read.page?.reload) dryRun.guesses();
       await arrival;
@@ -62,7 +69,7 @@ export class PlannedReads {
     return access.caller.receipt.track(async () => {
       await write.guard?.();
       const { requests } = dryRun.writes(this.#wanted(write, mode, 'write'));
-      this.#checkLimit(access.credential, dryRun);
+      this.#checkLimit(access, dryRun);
       await this.#send(requests, access, 'write', dryRun);
       const madeUp = dryRun.standIns.answerToWrite(write);
       const touched = write.touches(madeUp?.value ?? null);
@@ -77,7 +84,7 @@ export class PlannedReads {
     const { dryRun } = mode;
     return access.caller.receipt.track(async () => {
       const { requests } = dryRun.callsUnshared(this.#wanted(call, mode, 'read'));
-      this.#checkLimit(access.credential, dryRun);
+      this.#checkLimit(access, dryRun);
       await this.#send(requests, access, 'interactive', dryRun);
       throw new NotSent();
     });
@@ -88,17 +95,21 @@ export class PlannedReads {
     return dryRun.hasWritten(() => tagsOfAnswer(of, hit.entry.value)) ? undefined : hit;
   }
 
-  #checkLimit(credential: Credential, dryRun: DryRun): void {
-    dryRun.checkLimit(this.#client.upstream, () => this.#client.budgets.maxCalls(credential));
+  #checkLimit({ caller, credential }: Access, dryRun: DryRun): void {
+    const { budgets, upstream } = this.#client;
+    dryRun.checkLimit(upstream, () => mostCallsOf(caller, budgets.maxCalls(credential)));
   }
 
   /** Waits for a request of another operation. */
-  #joins(of: KeyedRead, caller: string, dryRun: DryRun): Promise<unknown> {
+  #joins(of: KeyedRead, reader: Caller, dryRun: DryRun): Promise<unknown> {
+    const [caller, lane] = [namedInBudget(reader), laneOf(reader, 'interactive')];
     dryRun.joins(of.key);
     const queue = this.#queueOf(of.credential, dryRun);
     const job = this.#client.inFlight.find(of.key)?.waiters;
     const restMs = Math.max(0, queue.latencyMs - (job?.underWayMs ?? 0));
-    return dryRun.arrival(of.key, () => dryRun.timeline.joins(queue, { job, caller, restMs }));
+    return dryRun.arrival(of.key, () =>
+      dryRun.timeline.joins(queue, { job, caller, lane, restMs }),
+    );
   }
 
   /** Counts a request, and waits for its simulated response. */
@@ -106,7 +117,7 @@ export class PlannedReads {
     const { dryRun } = mode;
     const wanted = this.#wanted(read, mode, 'read');
     const { name, requests } = dryRun.calls({ key, about: read.about }, wanted);
-    this.#checkLimit(access.credential, dryRun);
+    this.#checkLimit(access, dryRun);
     const send = () => this.#send(requests, access, 'interactive', dryRun);
     return dryRun.arrival(name, send, requests > 0);
   }
@@ -117,7 +128,7 @@ export class PlannedReads {
     lane: 'write' | 'interactive',
     dryRun: DryRun,
   ): Promise<void> {
-    const sent = { lane, caller: namedInBudget(caller), requests };
+    const sent = { lane: laneOf(caller, lane), caller: namedInBudget(caller), requests };
     return dryRun.timeline.sends(this.#queueOf(credential, dryRun), sent);
   }
 

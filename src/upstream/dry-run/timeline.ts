@@ -1,7 +1,8 @@
 import { inBackground } from '../../scheduling/at-once.ts';
 import { nextTurn } from '../../scheduling/loop-turns.ts';
+import type { QueueForecast } from '../budget/estimates/queue-forecast.ts';
 import type { Waiting } from '../budget/lanes.ts';
-import type { QueueForecast } from '../budget/queue-forecast.ts';
+import type { TurnLane } from '../budget/law/document.ts';
 
 /** A number of responses that a dry run waits for. */
 interface Awaited {
@@ -64,7 +65,7 @@ export class Timeline {
   /** Sends this many requests as soon as there are slots. Resolves when all have a response. */
   async sends(
     queue: QueueForecast,
-    { lane, caller, requests }: { lane: 'write' | 'interactive'; caller: string; requests: number },
+    { lane, caller, requests }: { lane: TurnLane | 'bulk'; caller: string; requests: number },
   ): Promise<void> {
     this.#queues.add(queue);
     // At least one, for its waiters.
@@ -81,10 +82,20 @@ export class Timeline {
   /** Waits for the request of another operation. `job` is its entry in the queue, if it waits. */
   async joins(
     queue: QueueForecast,
-    { job, caller, restMs }: { job: Waiting | undefined; caller: string; restMs: number },
+    {
+      job,
+      caller,
+      lane,
+      restMs,
+    }: {
+      job: Waiting | undefined;
+      caller: string;
+      lane: 'interactive' | 'bulk';
+      restMs: number;
+    },
   ): Promise<void> {
     const awaited = awaitedOf(1);
-    const waiting = job && queue.join(job, caller);
+    const waiting = job && queue.join(job, caller, lane);
     if (waiting) {
       this.#queues.add(queue);
       this.#played.set(waiting, { awaited, isOwn: false });

@@ -8,14 +8,14 @@ import {
 import type { EventStream } from '../../observe/event-stream.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import { TakenOver } from '../budget/budget.ts';
-import type { Access } from '../operation.ts';
+import { type Access, patienceOf } from '../operation.ts';
 import type { Write } from '../request.ts';
 import type { Writes } from '../writes.ts';
 import type { IdempotencyKey } from './idempotency-key.ts';
 import type { EvidenceLists } from './looks/evidence-lists.ts';
 import type { SettleTimes } from './looks/reconciler.ts';
 import { RowWrites } from './looks/row-writes.ts';
-import { patienceOf, waitFor } from './patience.ts';
+import { waitFor } from './patience.ts';
 import type { Claim, FinalOutcome, Records } from './records.ts';
 import { ProcessRowLocks, type RowLocks } from './row-locks.ts';
 import { unknownOutcome } from './runs/unknown-outcome.ts';

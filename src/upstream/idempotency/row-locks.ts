@@ -1,5 +1,6 @@
 import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Clock } from '../../scheduling/clock.ts';
+import { giveUpAfter } from '../operation.ts';
 
 /** With what the name of the lock of equal creations begins; their content follows. */
 export const CREATION = 'creation ';
@@ -93,7 +94,7 @@ export class ProcessRowLocks implements RowLocks {
         waiting.settle(null);
         this.#advance(row, writers);
       };
-      const cancelPatience = this.#clock.after(patienceMs, leave);
+      const cancelPatience = giveUpAfter(this.#clock, patienceMs, leave);
       const waiting: Waiting = {
         alone,
         settle: (lock) => {

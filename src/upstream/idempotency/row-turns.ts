@@ -3,9 +3,8 @@ import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import type { Budgets } from '../budget/budgets.ts';
 import type { CachedReads } from '../cached-reads.ts';
-import { type Access, namedInBudget } from '../operation.ts';
+import { type Access, namedInBudget, patienceOf } from '../operation.ts';
 import type { Write } from '../request.ts';
-import { patienceOf } from './patience.ts';
 import type { RowLock, RowLocks } from './row-locks.ts';
 
 /** The shortest time after which a caller is told to retry, in milliseconds. */

@@ -7,7 +7,7 @@ import { type KeyedRead, tagsInFlight } from '../cache/key.ts';
 import type { RefreshedFor, Refresher } from '../cache/refresher.ts';
 import type { CachedReads } from '../cached-reads.ts';
 import { FallbackWillDo, fallbackWaitMs, servesAfter } from '../fallback.ts';
-import { type Access, type Caller, namedInBudget } from '../operation.ts';
+import { type Access, type Caller, laneOf, mostCallsOf, namedInBudget } from '../operation.ts';
 import type { Call } from '../request.ts';
 import type { ReceivedValue } from '../wire/exchange.ts';
 import { type Failure, isLost, readError } from '../wire/failure.ts';
@@ -51,16 +51,17 @@ export class Fetcher {
     // Cache: another replica may have read it.
     if (sharedCache && !of.read.page?.reload) {
       await sharedCache.prefetch(of);
-      const { hit, ingredient, serves } = cached.lookUp(of);
+      const { hit, ingredient, serves } = cached.lookUp(of, caller);
       if (hit && ingredient && serves) {
-        if (!mode) cached.asked(ingredient);
+        if (!mode) cached.asked(ingredient, caller);
         events?.emit('read', { upstream, resource: of.read.resource, result: 'shared' });
         caller.receipt.ingredients.add(ingredient);
         return hit.entry.value;
       }
       before = hit;
     }
-    const strict = of.read.strict ?? false;
+    // A job that does not accept the entry has no use for it later.
+    const strict = of.read.strict || caller.bulk !== undefined;
     // After a write with an unknown outcome, the full wait applies: the response shows the outcome.
     const mayFallBack = !strict && before && !refresher.isUnsettled(of.key, before);
     let fallback = mayFallBack ? before : undefined;
@@ -96,7 +97,7 @@ export class Fetcher {
         if (wire.heldBack) throw wire.heldBack;
         const rows = read.page?.further;
         const batch = rows === undefined ? read.resource : `${read.resource} ${read.path}`;
-        const limit = budgets.maxCalls(credential);
+        const limit = mostCallsOf(caller, budgets.maxCalls(credential));
         const hasFallback = fallback !== undefined;
         isPaid = await spending.admit({ upstream, batch, key, rows, hasFallback, limit, expected });
       } finally {
@@ -170,7 +171,7 @@ export class Fetcher {
       resource: read.resource,
       ...('caller' in purpose
         ? {
-            lane: 'interactive',
+            lane: laneOf(purpose.caller, 'interactive'),
             caller: namedInBudget(purpose.caller),
             planned: purpose.caller.receipt,
           }

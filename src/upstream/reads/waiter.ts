@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../../scheduling/clock.ts';
-import type { Caller } from '../operation.ts';
+import { type Caller, giveUpAfter, patienceOf } from '../operation.ts';
 
 /** A response, or the failure. */
 export type Outcome<T> = { readonly value: T } | { readonly error: unknown };
@@ -41,14 +41,14 @@ export class Waiter<T> {
 
   /** Remaining time that the caller waits for a turn, in milliseconds. */
   get patienceMs(): number {
-    return Math.max(0, this.caller.maxWaitMs - this.caller.receipt.waitedMs);
+    return patienceOf(this.caller);
   }
 
   /** Its request waits in a lane: `giveUp` is called after `ms` milliseconds. */
   beginQueue(ms: number, giveUp: () => void): void {
     this.isQueued = true;
     this.caller.receipt.waitBegins();
-    this.#cancelPatience = this.#clock.after(ms, giveUp);
+    this.#cancelPatience = giveUpAfter(this.#clock, ms, giveUp);
   }
 
   /** Its request has left the lane. */

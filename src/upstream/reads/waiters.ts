@@ -1,4 +1,3 @@
-import { DEFAULT_CLASS } from '../../auth/caller-class.ts';
 import { BudgetExhausted, type UpstreamName, upstreamTitle } from '../../errors.ts';
 import type { EventStream } from '../../observe/event-stream.ts';
 import type { Asker } from '../../observe/events.ts';
@@ -206,8 +205,8 @@ export class Waiters<T> implements SlotRequest {
   }
 
   /**
-   * Waits for the response until a caller's deadline. A caller whose turn comes sooner moves the request forward.
-   * One with a fallback leaves after `fallbackMs` milliseconds, and the request continues.
+   * Waits for the response until a caller's deadline; a job has none. A caller whose turn comes sooner moves the request
+   * forward, while it waits. One with a fallback leaves after `fallbackMs` milliseconds, and the request continues.
    * @throws FallbackWillDo when it leaves for its fallback.
    * @throws BudgetExhausted `BUDGET_EXHAUSTED` as soon as its turn is known to be too late.
    * @throws the caller's abort reason, when they disconnect.
@@ -227,14 +226,18 @@ export class Waiters<T> implements SlotRequest {
       });
     }
     this.#waiters.add(waiter);
-    // After its turn, only a refresh is promoted, because it may have to be sent again.
-    const isPromoted = this.#state === 'queued' ? this.lane !== 'write' : this.lane === 'refresh';
-    if (isPromoted) budget.promote(this, namedInBudget(caller));
+    if (!caller.bulk && this.#isPromotable) budget.promote(this, namedInBudget(caller));
     if (this.#state !== 'queued') return waiter.answer;
     const { patienceMs } = waiter;
     if (patienceMs === 0) budget.sendNow(this);
     if (this.#state === 'queued') this.#beginWaiting(waiter, budget.estimateOf(this), patienceMs);
     return waiter.answer;
+  }
+
+  /** After its turn, only one without a caller that is in a hurry is promoted, because it may have to be sent again. */
+  get #isPromotable(): boolean {
+    const isInHurry = this.lane === 'write' || this.lane === 'interactive';
+    return this.#state === 'queued' ? this.lane !== 'write' : !isInHurry;
   }
 
   /** No caller waits for its turn any more. */
@@ -286,7 +289,7 @@ export class Waiters<T> implements SlotRequest {
     const { budget } = this.#options;
     if (!this.#waiters.delete(waiter)) return;
     waiter.endQueue();
-    this.cancelIfUnwanted();
+    this.#yield();
     const isQueued = this.#state === 'queued';
     const estimateMs = isQueued
       ? budget.estimateOf(this)
@@ -300,7 +303,17 @@ export class Waiters<T> implements SlotRequest {
   #leave(waiter: Waiter<T>, reason: unknown): void {
     if (!this.#waiters.delete(waiter)) return;
     waiter.settle({ error: reason });
+    this.#yield();
+  }
+
+  /** A caller has left: without callers it is removed, and the read of a job that was promoted is only for the job. */
+  #yield(): void {
     this.cancelIfUnwanted();
+    const [first] = this.#waiters;
+    const isPromoted = this.#state === 'queued' && this.lane === 'interactive' && !this.#goesOn;
+    if (!first || !isPromoted) return;
+    if ([...this.#waiters].some(({ caller }) => !caller.bulk)) return;
+    this.#options.budget.demote(this, namedInBudget(first.caller));
   }
 
   /** Whether it is sent although no caller waits. */
@@ -332,7 +345,7 @@ export class Waiters<T> implements SlotRequest {
     const quota = quotas.toSorted((one, other) => other.waitMs - one.waitMs)[0];
     if (!quota) return new BudgetExhausted(upstream, retryAfterMs, availableAt);
     const { limit, waitMs, window } = quota;
-    const name = caller.callerClass ?? DEFAULT_CLASS;
+    const name = classOf(namedInBudget(caller));
     const api = upstreamTitle[upstream].replace('The', 'the');
     const reason = `The class ${name} has used its ${limit} requests per ${window.toLowerCase()} to ${api}.`;
     const resetAt = new Date(wall + Math.ceil(waitMs)).toISOString();

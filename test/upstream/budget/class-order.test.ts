@@ -40,7 +40,7 @@ class Queue {
   next(): Named | undefined {
     const { lanes, rules } = this;
     const all = [...lanes.inOrder()];
-    const at = { owner: 'one', free: 1, waits: lanes.waits, bids: [], wire: 0 };
+    const at = { owner: 'one', free: 1, waits: lanes.waits, bids: [], wire: 0, jobs: 0 };
     const wants = all.map((each, index) => ({ ...each, id: String(index) }));
     const { granted } = claimSlots(this.#budget, rules, 0, wants, at);
     const index = granted.indexOf(true);

@@ -49,6 +49,7 @@ class Queue {
         waits: { ...lanes.waits, refreshes: refreshes.length },
         bids: [],
         wire: 0,
+        jobs: 0,
       },
     );
     const at = granted.indexOf(true);

@@ -1,10 +1,13 @@
 import { Allowances } from './callers/allowances.ts';
+import { BULK_CLASS, callerInClass } from './callers/caller-names.ts';
 import { countToday } from './callers/quotas.ts';
-import { Order, type WaitingCounts } from './callers/turns.ts';
-import { cautionMs, isStrict, sends } from './caution.ts';
+import { countWithoutJobs, type NextTurn, Order, type WaitingCounts } from './callers/turns.ts';
+import { isStrict, sends } from './caution.ts';
 import { type KeyBudget, type Lane, leftByRefreshes, type Rules } from './document.ts';
-import { refreshGoes, refreshMs } from './pace.ts';
-import { addHeld, comesBack } from './slots.ts';
+import { jobDueMs, jobGoes, jobsDue } from './jobs.ts';
+import { refreshGoes } from './pace.ts';
+import { addHeld, type Room } from './slots.ts';
+import { type Stop, soonest, stopOf } from './stop.ts';
 
 /** A request that wants a slot. */
 export interface WantedSlot {
@@ -19,16 +22,10 @@ export interface WantedSlot {
    * rate-limit headers.
    */
   readonly rushPast?: number;
+  /** Whether a job has had a turn without a result: it has its next one as at the minimum rate. */
+  readonly isDue?: boolean;
   /** Kept with its slot. */
   readonly flight?: unknown;
-}
-
-/** The claimable slots. */
-interface Room {
-  /** Free slots; negative if more are in use than a reduced limit allows. */
-  readonly free: number;
-  /** Number of requests in flight, see `onWire`. */
-  readonly wire: number;
 }
 
 /** The process that claims, and the other waiting requests. */
@@ -40,16 +37,6 @@ export interface Claimant extends Room {
   readonly bids: readonly WaitingCounts[];
 }
 
-/** Why no further slot is granted. */
-type Why = 'idle' | 'paused' | 'window' | 'caution' | 'refresh' | 'reserve' | 'turn';
-
-/** Until when no further slot is granted, unless the state changes before. */
-export interface Stop {
-  /** Milliseconds; `null` while no request of this claim waits. */
-  readonly waitMs: number | null;
-  readonly why: Why;
-}
-
 /** The result of a claim. */
 export interface ClaimResult extends Stop {
   /** For each want. */
@@ -58,34 +45,16 @@ export interface ClaimResult extends Stop {
 
 /** After this many milliseconds, it is checked again whether another process has had its turn. */
 const TURN_MS = 20;
+/** The same if only jobs wait here. */
+const JOB_TURN_MS = 250;
+/** A job of another process: of them, only the class is known. */
+const ANY_JOB = callerInClass('', BULK_CLASS);
 /** A refresh waits for one in another process whose entry is older than this share of its own. */
 const SAME_AGE = 0.8;
 
-/** Why a request of a lane gets no slot now, if slots are `reserved` for those before it; `undefined` if it does. */
-export function stopOf(
-  b: KeyBudget,
-  rules: Rules,
-  now: number,
-  next: Room & { readonly lane: Lane; readonly reserved?: number },
-): Stop | undefined {
-  const { free, lane, reserved = 0, wire } = next;
-  if (b.pause.until !== null && now < b.pause.until) {
-    return { waitMs: b.pause.until - now, why: 'paused' };
-  }
-  const slotMs = (over: number): number => comesBack(b, rules, now, over) - now;
-  if (reserved >= free) return { waitMs: slotMs(reserved - free), why: 'window' };
-  const waitMs = cautionMs(b, rules, now, { isWrite: lane === 'write', wire, reserved });
-  if (waitMs > 0) return { waitMs, why: 'caution' };
-  if (lane !== 'refresh') return undefined;
-  const paceMs = refreshMs(b, rules, now);
-  if (paceMs > 0) return { waitMs: paceMs, why: 'refresh' };
-  const over = leftByRefreshes(b.limit) - free;
-  return over < 0 ? undefined : { waitMs: slotMs(over), why: 'refresh' };
-}
-
 /**
- * Assigns slots in turn over all processes: first writes, then reads, with callers in turn, then refreshes. If it is
- * the turn of another process, a slot is reserved for it.
+ * Assigns slots in turn over all processes: first writes, then reads, with callers in turn, then refreshes, then jobs.
+ * If it is the turn of another process, a slot is reserved for it.
  */
 export function claimSlots(
   b: KeyBudget,
@@ -115,6 +84,9 @@ class Claim {
   readonly #allowances: Allowances;
   /** Delay before the next claim for callers that leave their slots to others. */
   #reserveMs = Infinity;
+  /** Number of requests of jobs in flight. */
+  #jobs: number;
+  #isJobReserved = false;
 
   constructor(
     b: KeyBudget,
@@ -132,6 +104,7 @@ class Claim {
     this.#wire = claimant.wire;
     this.#free = claimant.free;
     this.#refreshes = claimant.waits.refreshes;
+    this.#jobs = claimant.jobs;
     this.#allowances = new Allowances(b, rules, now);
     this.#order = new Order(b.turns, [claimant.waits, ...claimant.bids], rules);
   }
@@ -141,19 +114,9 @@ class Claim {
     let stop: Stop | undefined;
     while (!stop) {
       this.#reserve();
-      let { next } = this.#order;
-      const lane: Lane | undefined = next?.lane ?? (this.#refreshes > 0 ? 'refresh' : undefined);
-      if (!next && this.#reserveMs < Infinity) stop = { waitMs: this.#reserveMs, why: 'reserve' };
-      else if (!lane) stop = { waitMs: null, why: 'idle' };
-      else {
-        stop = this.#stopOf(lane);
-        // The class whose turn it is can wait for a response that writes of other classes do not wait for.
-        const write = stop?.why === 'caution' ? this.#order.nextWrite : undefined;
-        if (write && !this.#stopOf('write')) [stop, next] = [undefined, write];
-        if (stop?.why === 'caution' && this.#rush()) stop = undefined;
-        else if (!stop && next) this.#give(next);
-        else stop ??= this.#refresh();
-      }
+      const { next } = this.#order;
+      if (this.#isJobDue && !this.#order.hasWrites && !this.#stopOf('bulk')) this.#giveJob();
+      else stop = next ? this.#serve(next) : this.#rest();
     }
     if (this.#leadMs < (stop.waitMs ?? Infinity)) stop = { waitMs: this.#leadMs, why: 'turn' };
     return { ...stop, granted: this.#granted };
@@ -175,8 +138,19 @@ class Claim {
     });
   }
 
+  /** The turn of a caller. */
+  #serve(next: NextTurn): Stop | undefined {
+    const stop = this.#stopOf(next.lane);
+    // The class whose turn it is can wait for a response that writes of other classes do not wait for.
+    const write = stop?.why === 'caution' ? this.#order.nextWrite : undefined;
+    if (write && !this.#stopOf('write')) this.#give(write);
+    else if (!stop) this.#give(next);
+    else if (stop.why !== 'caution' || !this.#rush()) return stop;
+    return undefined;
+  }
+
   /** Assigns a slot to the caller whose turn it is, or reserves one for it. */
-  #give({ at, caller, lane }: NonNullable<Order['next']>): void {
+  #give({ at, caller, lane }: NextTurn): void {
     const want = this.#indexOf((each) => each.lane === lane && each.caller === caller);
     if (want >= 0) {
       this.#grant(want, at);
@@ -185,16 +159,35 @@ class Claim {
     this.#reserved += 1;
     this.#order.pass(lane, at);
     const isHere = this.#claimant.waits[lane].some(([each]) => each === caller);
-    this.#leadMs = Math.min(this.#leadMs, isHere ? 1 : TURN_MS);
+    this.#leadMs = Math.min(this.#leadMs, isHere ? 1 : this.#turnMs);
+  }
+
+  /** No caller has a turn: refreshes go, then a job. */
+  #rest(): Stop | undefined {
+    if (this.#reserveMs < Infinity)
+      return this.#untilDue({ waitMs: this.#reserveMs, why: 'reserve' });
+    const hasJob = this.#indexOf(isOfJob) >= 0;
+    let stop: Stop = { waitMs: null, why: 'idle' };
+    if (
+      this.#refreshes > 0 ||
+      (hasJob && this.#claimant.bids.some(({ refreshes }) => refreshes > 0))
+    ) {
+      const stopped = this.#stopOf('refresh') ?? this.#refresh();
+      if (!stopped) return undefined;
+      // Jobs do not use the slots that refreshes leave to others.
+      const isPaced = this.#free - this.#reserved > leftByRefreshes(this.#b.limit);
+      if (stopped.why !== 'refresh' || !isPaced) return this.#untilDue(stopped);
+      stop = stopped;
+    }
+    return hasJob ? this.#serveJob(stop) : stop;
   }
 
   /** The oldest entry is refreshed first, on whichever process it is requested. */
   #refresh(): Stop | undefined {
-    if (this.#reserved > 0) return { waitMs: TURN_MS, why: 'turn' };
+    const turn: Stop = { waitMs: this.#turnMs, why: 'turn' };
+    if (this.#reserved > 0 || this.#refreshes === 0) return turn;
     const oldest = this.#claimant.bids.map(({ oldestMs, refreshes }) => (refreshes ? oldestMs : 0));
-    if (this.#claimant.waits.oldestMs < SAME_AGE * Math.max(0, ...oldest)) {
-      return { waitMs: TURN_MS, why: 'turn' };
-    }
+    if (this.#claimant.waits.oldestMs < SAME_AGE * Math.max(0, ...oldest)) return turn;
     const want = this.#indexOf(({ lane }) => lane === 'refresh');
     if (want < 0) return { waitMs: null, why: 'idle' };
     refreshGoes(this.#b, this.#rules, this.#now);
@@ -203,13 +196,91 @@ class Claim {
     return undefined;
   }
 
+  /**
+   * The job whose turn is next: the index of its want, or one that is not part of this claim, because another job is
+   * under way, or because it is the turn of another process. `null` if there is none, or slots are reserved for all.
+   */
+  get #job(): number | 'later' | null {
+    const { bids, owner } = this.#claimant;
+    if (this.#isJobReserved || this.#jobsWaiting === 0) return null;
+    const here = this.#indexOf(isOfJob);
+    const isOthersTurn = this.#b.jobs?.owner === owner && bids.some(({ bulk }) => bulk > 0);
+    return this.#jobs > 0 || here < 0 || isOthersTurn ? 'later' : here;
+  }
+
+  /** Number of requests of jobs that wait, in all processes. */
+  get #jobsWaiting(): number {
+    const { bids, waits } = this.#claimant;
+    const granted = this.#wants.filter((want, at) => this.#granted[at] && isOfJob(want)).length;
+    return bids.reduce((sum, { bulk }) => sum + bulk, Math.max(0, waits.bulk - granted));
+  }
+
+  /** Milliseconds until the job whose turn is next goes before reads. */
+  get #jobDueMs(): number {
+    const job = this.#job;
+    const want = typeof job === 'number' ? this.#wants[job] : undefined;
+    if (job === null) return Infinity;
+    const quotaMs = this.#allowances.quotaMs(want?.caller ?? ANY_JOB);
+    return Math.max(quotaMs, want?.isDue ? 0 : jobDueMs(this.#b, this.#rules, this.#now));
+  }
+
+  get #isJobDue(): boolean {
+    return this.#jobDueMs === 0;
+  }
+
+  /** Assigns a slot to the job whose turn is next, or reserves one for it, and for all whose turn is due. */
+  #giveJob(): void {
+    const job = this.#job;
+    if (typeof job === 'number') {
+      this.#grant(job);
+      return;
+    }
+    const due = jobsDue(this.#b, this.#rules, this.#now);
+    this.#reserved += Math.min(due, this.#jobsWaiting);
+    this.#isJobReserved = true;
+    if (!this.#hasOwnJob) this.#leadMs = Math.min(this.#leadMs, this.#turnMs);
+  }
+
+  /** Whether a job of this process is under way, whose end leads to the next claim. */
+  get #hasOwnJob(): boolean {
+    const { owner } = this.#claimant;
+    return this.#b.held.some((slot) => slot.bulk && slot.owner === owner);
+  }
+
+  /** A job goes in a slot that is left. Otherwise returns what happens first. */
+  #serveJob(stop: Stop): Stop | undefined {
+    const job = this.#job;
+    if (typeof job !== 'number') {
+      return soonest(stop, { waitMs: this.#hasOwnJob ? null : this.#turnMs, why: 'turn' });
+    }
+    const stopped = this.#stopOf('bulk');
+    if (stopped) return soonest(stop, stopped);
+    const { caller = '' } = this.#wants[job] ?? {};
+    const free = this.#free - this.#reserved;
+    const waitMs = this.#allowances.waitMs({ caller, lane: 'bulk' }, free);
+    if (waitMs > 0) return this.#untilDue(soonest(stop, { waitMs, why: 'reserve' }));
+    this.#grant(job);
+    return undefined;
+  }
+
+  /** A reason to stop, or the time at which a job goes in spite of it. */
+  #untilDue(stop: Stop): Stop {
+    const dueMs = typeof this.#job === 'number' ? this.#jobDueMs : Infinity;
+    return dueMs > 0 && dueMs < Infinity ? soonest(stop, { waitMs: dueMs, why: 'turn' }) : stop;
+  }
+
+  /** After how many milliseconds it is checked again whether others have had their turns: jobs are not in a hurry. */
+  get #turnMs(): number {
+    return countWithoutJobs(this.#claimant.waits) > 0 ? TURN_MS : JOB_TURN_MS;
+  }
+
   /** Sends a request that cannot wait, if the others wait only because of caution and there are slots for them. */
   #rush(): boolean {
     if (isStrict(this.#b, this.#rules, this.#now)) return false;
     const free = this.#free - this.#reserved;
     const want = this.#indexOf(({ rushPast }) => rushPast !== undefined && rushPast < free);
     const { caller = '', lane = 'refresh' } = this.#wants[want] ?? {};
-    if (lane === 'refresh') return false;
+    if (lane === 'refresh' || lane === 'bulk') return false;
     const at = this.#order.placeOf(lane, caller);
     if (at < 0) return false;
     this.#grant(want, at);
@@ -223,14 +294,23 @@ class Claim {
   #grant(at: number, place = 0): void {
     const want = this.#wants[at];
     if (!want) return;
-    sends(this.#b, this.#rules, this.#now, this.#wire);
+    const [b, rules, now, { owner }] = [this.#b, this.#rules, this.#now, this.#claimant];
+    sends(b, rules, now, this.#wire);
     this.#order.serve(want.lane, place);
     const caller = want.lane === 'refresh' ? undefined : want.caller;
-    addHeld(this.#b, this.#rules, this.#now, { ...want, caller, owner: this.#claimant.owner });
-    if (caller !== undefined) countToday(this.#b, this.#rules, this.#now, caller);
+    addHeld(b, rules, now, { ...want, caller, owner });
+    if (caller !== undefined) countToday(b, rules, now, caller);
     this.#allowances.changed();
     this.#free -= 1;
     if (!want.lengthy) this.#wire += 1;
+    if (want.lane === 'bulk') {
+      jobGoes(b, rules, now, owner);
+      this.#jobs += 1;
+    }
     this.#granted[at] = true;
   }
+}
+
+function isOfJob({ lane }: WantedSlot): boolean {
+  return lane === 'bulk';
 }

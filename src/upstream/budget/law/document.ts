@@ -15,6 +15,8 @@ export interface Rules {
   readonly reserves?: ReservedShares;
   /** The classes of callers; absent if there are none. */
   readonly classes?: CallerClasses;
+  /** Number of requests per minute that jobs get although others wait, see `jobDueMs`; absent for none. */
+  readonly jobsMinPerMinute?: number;
   /** Difference of the wall clock, in milliseconds since 1970, to the clock of the budget. 0 by default. */
   readonly wallOffsetMs?: number;
 }
@@ -27,6 +29,9 @@ export interface ReservedShares {
   readonly newcomers: number;
 }
 
+/** The minimum rate of jobs if no other is configured, in requests per minute. */
+const JOBS_MIN_PER_MINUTE = 2;
+
 /** Creates the rules of a key; `wallOffsetMs` is read whenever it is needed. */
 export function newRules(
   own: {
@@ -34,14 +39,17 @@ export function newRules(
     readonly windowMs: number;
     readonly reserves?: ReservedShares | undefined;
     readonly classes?: CallerClasses | undefined;
+    /** 2 by default. */
+    readonly jobsMinPerMinute?: number | undefined;
   },
   counting: Pick<Rules, 'marginMs' | 'holdMs' | 'ghostMs'>,
   wallOffsetMs: () => number,
 ): Rules {
-  const { classes, limit, reserves, windowMs } = own;
+  const { classes, jobsMinPerMinute = JOBS_MIN_PER_MINUTE, limit, reserves, windowMs } = own;
   return {
     limit,
     windowMs,
+    jobsMinPerMinute,
     ...counting,
     ...(reserves && { reserves }),
     ...(classes && classes.size > 0 && { classes }),
@@ -51,11 +59,14 @@ export function newRules(
   };
 }
 
-/** The order of lanes: writes, then reads that a caller waits for, then refreshes, for which no caller waits. */
-export type Lane = 'write' | 'interactive' | 'refresh';
+/**
+ * The order of lanes: writes, then reads that a caller waits for, then refreshes, for which no caller waits, then the
+ * requests of jobs.
+ */
+export type Lane = 'write' | 'interactive' | 'refresh' | 'bulk';
 
 /** The lanes in which callers take turns. */
-export type TurnLane = Exclude<Lane, 'refresh'>;
+export type TurnLane = Exclude<Lane, 'refresh' | 'bulk'>;
 
 /** A slot whose request is about to be sent, or is in flight. */
 export interface HeldSlot {
@@ -75,6 +86,8 @@ export interface HeldSlot {
   readonly lengthy?: true;
   /** The name of its caller in the turns; absent for refreshes, and in documents of older versions. */
   readonly caller?: string;
+  /** Granted in the lane `bulk`. */
+  readonly bulk?: true;
   /** Its time has expired, but its owner may only be suspended and send it later. */
   ghost?: true;
   /** Data that a store keeps with it. */
@@ -90,6 +103,7 @@ export interface AnsweredSlot {
   readonly endedAt: number;
   /** See `HeldSlot`. */
   readonly caller?: string;
+  readonly bulk?: true;
   flight?: unknown;
 }
 
@@ -135,6 +149,21 @@ export interface TurnState {
   };
 }
 
+/** The turns of jobs, as of the latest. */
+export interface JobTurns {
+  /** When the minimum rate gives jobs the next one. */
+  readonly dueAt: number;
+  /** The process that has had the latest. */
+  readonly owner: string;
+  /** Number of slots of all others in a window: its mean and variance `since` a time, observed `at` the latest turn. */
+  readonly others: {
+    readonly mean: number;
+    readonly variance: number;
+    readonly since: number;
+    readonly at: number;
+  };
+}
+
 /** Slots of one day of the classes with a limit per day. */
 interface DayCounts {
   /** Days since 1970, in UTC. */
@@ -172,6 +201,8 @@ export interface KeyBudget {
   readonly turns: TurnState;
   /** Absent before the first slot of a class with a limit per day. */
   dayCounts?: DayCounts;
+  /** Absent before the first slot of a job, and in documents of older versions. */
+  jobs?: JobTurns;
 }
 
 /** Number of requests sent in parallel before the first response, if co-tenants are possible. */

@@ -50,6 +50,7 @@ export function endSlot(b: KeyBudget, rules: Rules, now: number, ending: Ending)
     grantedAt,
     endedAt,
     ...(slot?.caller !== undefined && { caller: slot.caller }),
+    ...(slot?.bulk && { bulk: true as const }),
     ...(kept !== undefined && { flight: kept }),
   });
   return learnt;

@@ -2,6 +2,7 @@ import {
   type AnsweredSlot,
   type HeldSlot,
   type KeyBudget,
+  type Lane,
   type Rules,
   refreshBurst,
 } from './document.ts';
@@ -48,6 +49,23 @@ export function coTenants(b: KeyBudget): number {
   return b.coTenants.reduce((sum, { count }) => sum + count, 0);
 }
 
+/** The claimable slots. */
+export interface Room {
+  /** Free slots; negative if more are in use than a reduced limit allows. */
+  readonly free: number;
+  /** Number of requests in flight, see `onWire`. */
+  readonly wire: number;
+  /** Number of requests of jobs in flight. */
+  readonly jobs: number;
+}
+
+/** The claimable slots, with the requests in flight of active owners. */
+export function roomOf(b: KeyBudget, isAlive: (owner: string) => boolean): Room {
+  let jobs = 0;
+  for (const { bulk, ghost, owner } of b.held) if (bulk && !ghost && isAlive(owner)) jobs += 1;
+  return { free: b.limit - used(b), wire: onWire(b, isAlive), jobs };
+}
+
 /** Number of requests in flight of active owners, without the lengthy ones. */
 export function onWire(b: KeyBudget, isAlive: (owner: string) => boolean): number {
   let count = 0;
@@ -64,6 +82,7 @@ export function addHeld(
     readonly id: string;
     readonly owner: string;
     readonly caller?: string | undefined;
+    readonly lane?: Lane;
     readonly lengthy?: boolean;
     readonly flight?: unknown;
   },
@@ -79,6 +98,7 @@ export function addHeld(
     era: b.pause.era,
     ...(of.lengthy && { lengthy: true as const }),
     ...(of.caller !== undefined && { caller: of.caller }),
+    ...(of.lane === 'bulk' && { bulk: true as const }),
     ...(of.flight !== undefined && { flight: of.flight }),
   };
   b.held.push(slot);
@@ -131,6 +151,8 @@ export interface CountingSlots {
   readonly id: string | null;
   /** The name of the caller in the turns; `null` if there is none, or it is unknown. */
   readonly caller: string | null;
+  /** Of a job. */
+  readonly bulk: boolean;
   readonly count: number;
   /** Until when they count; estimated while the request is in flight. */
   readonly until: number;
@@ -140,19 +162,19 @@ export interface CountingSlots {
 /** All slots that count, in the order in which they become free. */
 export function slotsOf(b: KeyBudget, rules: Rules, now: number): CountingSlots[] {
   const slots: CountingSlots[] = b.coTenants.map((block) => {
-    return { ...block, owner: null, id: null, caller: null, isOut: false };
+    return { ...block, owner: null, id: null, caller: null, bulk: false, isOut: false };
   });
   for (const slot of b.held) {
-    const { caller = null, ghost = false, id, owner } = slot;
+    const { bulk = false, caller = null, ghost = false, id, owner } = slot;
     const until = heldUntil(b, slot, rules, now);
-    slots.push({ owner, id, caller, count: 1, until, isOut: !ghost });
+    slots.push({ owner, id, caller, bulk, count: 1, until, isOut: !ghost });
   }
   if (b.unknownUntil !== null && heldBack(b) > 0) {
-    const block = { owner: PROCESS_BEFORE, id: null, caller: null, isOut: false };
+    const block = { owner: PROCESS_BEFORE, id: null, caller: null, bulk: false, isOut: false };
     slots.push({ ...block, count: heldBack(b), until: b.unknownUntil });
   }
-  for (const { caller = null, id, owner, until } of b.answered) {
-    slots.push({ owner, id, caller, count: 1, until, isOut: false });
+  for (const { bulk = false, caller = null, id, owner, until } of b.answered) {
+    slots.push({ owner, id, caller, bulk, count: 1, until, isOut: false });
   }
   return slots.sort((one, other) => one.until - other.until);
 }

@@ -9,7 +9,7 @@ import { holdMs, type ProtocolTimes } from '../../../redis/times.ts';
 import { inBackground } from '../../../scheduling/at-once.ts';
 import { type Clock, momentOf } from '../../../scheduling/clock.ts';
 import type { Feedback } from '../../wire/rate-limit-headers.ts';
-import type { SharedResult, Slot, SlotRequest } from '../budget.ts';
+import type { SharedResult, Slot, SlotLock, SlotRequest } from '../budget.ts';
 import type { BudgetView } from '../law/availability.ts';
 import { callerInClass, classOf, nameWithoutClass } from '../law/callers/caller-names.ts';
 import type { WaitingCounts } from '../law/callers/turns.ts';
@@ -53,6 +53,8 @@ interface RedisStoreOptions extends SharedWorld {
   readonly windowMs: number;
   readonly reserves?: ReservedShares | undefined;
   readonly classes?: CallerClasses | undefined;
+  /** See `Rules`; 2 by default. */
+  readonly jobsMinPerMinute?: number | undefined;
   readonly timeoutMs: number;
   /** The name of a caller in data that others can read. */
   readonly nameOf: (caller: string) => string;
@@ -179,7 +181,7 @@ export class RedisStore implements BudgetStore {
    * with `RedisRefused`.
    */
   ask(wants: readonly SharedWant[], waits: WaitingCounts): Promise<Changed<SharedClaim>> {
-    const { generations, isLeaving, replica, times, timeoutMs } = this.#options;
+    const { generations, isLeaving, replica } = this.#options;
     const barred: Barred = new Map();
     return this.document.change((b, around, effects) => {
       if (isLeaving()) return claimNothing(effects, wants);
@@ -191,10 +193,16 @@ export class RedisStore implements BudgetStore {
         self: replica.id,
         rules: this.#rulesIn(around),
         holdMs: this.holdMs,
-        intentMs: times.sendByMs + timeoutMs + times.marginMs,
+        intentMs: this.#intentMs,
         generations,
       });
     });
+  }
+
+  /** Time after which the intent of an unreported write counts as the write, in milliseconds. */
+  get #intentMs(): number {
+    const { times, timeoutMs } = this.#options;
+    return times.sendByMs + timeoutMs + times.marginMs;
   }
 
   #slotOf(request: SlotRequest, id: string, claim: SwapMoment, queue: Queue): Slot {
@@ -210,6 +218,7 @@ export class RedisStore implements BudgetStore {
         const { now, wall } = momentOf(clock);
         return Math.max(now - claim.sent.now, wall - claim.sent.wall) < times.sendByMs;
       },
+      lock: (of) => this.lock(id, of),
       release: () => {
         cancelRenewal();
         events.emit('permit', { upstream, outcome: 'unsent' });
@@ -222,6 +231,24 @@ export class RedisStore implements BudgetStore {
         queue.freed(feedback.refused !== undefined, noted);
       },
     };
+  }
+
+  /** Adds a locked row to a permit; false if the lock was lost, or if Redis does not confirm it. */
+  async lock(id: string, { lock, row, tags }: SlotLock): Promise<boolean> {
+    let isLost = false;
+    try {
+      await this.document.change((_b, _around, effects) => {
+        if (isLost) return;
+        effects.intents.set(id, { ms: this.#intentMs, tags, row, lock });
+        effects.refused.push(({ lost }) => {
+          isLost ||= lost.includes(id);
+        });
+      });
+    } catch (error) {
+      if (!(error instanceof RedisUnavailable || error instanceof RedisRefused)) throw error;
+      return false;
+    }
+    return !isLost;
   }
 
   /** Returns a permit that was not used, or may not have been granted. */

@@ -40,6 +40,8 @@ interface SharedKey {
   readonly rateWindowMs: number;
   readonly reserves?: ReservedShares | undefined;
   readonly classes?: CallerClasses | undefined;
+  /** See `Rules`; 2 by default. */
+  readonly jobsMinPerMinute?: number | undefined;
   readonly timeoutMs: number;
 }
 
@@ -188,7 +190,7 @@ export class SharedBudgets {
   #newStore(key: SharedKey): RedisStore {
     const { nameOf, ...world } = this.#options;
     const { classes, rateLimit: limit, rateWindowMs: windowMs, reserves } = key;
-    const { timeoutMs, upstream } = key;
+    const { jobsMinPerMinute, timeoutMs, upstream } = key;
     return new RedisStore({
       ...world,
       upstream,
@@ -197,6 +199,7 @@ export class SharedBudgets {
       windowMs,
       reserves,
       classes,
+      jobsMinPerMinute,
       timeoutMs,
       nameOf: (caller) => nameOf('caller', caller),
       nextId: () => {

@@ -4,8 +4,8 @@ import type { Stamp } from '../../request.ts';
 import type { SlotRecord } from '../budget.ts';
 import { type CallerWaits, countWaiting, type WaitingCounts } from '../law/callers/turns.ts';
 import { claimSlots, type WantedSlot } from '../law/claim.ts';
-import type { AnsweredSlot, KeyBudget, Rules, TurnLane } from '../law/document.ts';
-import { onWire, used } from '../law/slots.ts';
+import type { AnsweredSlot, KeyBudget, Lane, Rules, TurnLane } from '../law/document.ts';
+import { roomOf } from '../law/slots.ts';
 import type { QueuedWant } from '../store.ts';
 import { bidText } from './texts.ts';
 
@@ -122,10 +122,9 @@ export function claimShared(
       ? { granted: [], waitMs: quarantineMs, why: 'quarantine' }
       : claimSlots(b, rules, around.now, flights, {
           owner: self,
-          free: b.limit - used(b),
+          ...roomOf(b, (owner) => owner === self || around.others.has(owner)),
           waits: left,
           bids,
-          wire: onWire(b, (owner) => owner === self || around.others.has(owner)),
         });
   const granted = new Set(open.filter((_, at) => claimed.granted[at]));
   for (const { id, lengthy, lock, record, row, touches = [] } of granted) {
@@ -208,36 +207,38 @@ function without(waits: WaitingCounts, gone: readonly WantedSlot[]): WaitingCoun
       count > 0 ? [[caller, count, since] as const] : [],
     );
   };
-  const refreshes = gone.filter(({ lane }) => lane === 'refresh').length;
+  const inLane = (lane: Lane): number => gone.filter((want) => want.lane === lane).length;
   return {
     write: less('write'),
     interactive: less('interactive'),
-    refreshes: Math.max(0, waits.refreshes - refreshes),
+    refreshes: Math.max(0, waits.refreshes - inLane('refresh')),
     // Evaluates all of them.
     get oldestMs() {
       return waits.oldestMs;
     },
+    bulk: Math.max(0, waits.bulk - inLane('bulk')),
   };
 }
 
 /** A request in the form of a claim. */
-export function wantOf({ caller, request, rushPast }: QueuedWant, id: string): SharedWant {
+export function wantOf({ caller, isDue, request, rushPast }: QueuedWant, id: string): SharedWant {
   const { lane, lengthy, sharing } = request;
   const { key, lock, newerThan, record, row, tags = [], ttlMs = 0 } = sharing ?? {};
   const newer = newerThan?.() ?? 0;
-  const isSought = key !== undefined && lane !== 'write' && newer !== Infinity;
+  const isSought = key !== undefined && newer !== Infinity;
   return {
     id,
     lane,
     caller,
     ...(key === undefined ? {} : { key }),
     ...(isSought ? { sought: { key, tags, ttlMs, newer } } : {}),
-    ...(lane === 'write' ? { touches: tags } : {}),
+    ...(key === undefined ? { touches: tags } : {}),
     ...(row === undefined ? {} : { row }),
     ...(lock === undefined ? {} : { lock }),
     ...(record && { record }),
     ...(lengthy ? { lengthy } : {}),
     ...(rushPast === undefined ? {} : { rushPast }),
+    ...(isDue ? { isDue } : {}),
   };
 }
 

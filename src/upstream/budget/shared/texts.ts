@@ -70,8 +70,9 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** The format of a bid in Redis. */
-export function bidText({ interactive, oldestMs, refreshes, write }: WaitingCounts): string {
+export function bidText({ bulk, interactive, oldestMs, refreshes, write }: WaitingCounts): string {
   return JSON.stringify({
+    ...(bulk > 0 && { bulk }),
     interactive: announced(interactive),
     oldestMs: Math.round(oldestMs),
     refreshes,
@@ -99,12 +100,13 @@ export function bidsIn(texts: ReadonlyMap<string, string>): ReadonlyMap<string, 
 
 /** The waiting requests of another replica; unknown content is ignored. */
 function readBid(text: string): WaitingCounts {
-  const { interactive, oldestMs, refreshes, write } = jsonMembers(text);
+  const { bulk, interactive, oldestMs, refreshes, write } = jsonMembers(text);
   return {
     write: callersOf(write),
     interactive: callersOf(interactive),
     refreshes: countOf(refreshes),
     oldestMs: countOf(oldestMs),
+    bulk: countOf(bulk),
   };
 }
 

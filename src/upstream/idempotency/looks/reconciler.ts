@@ -1,5 +1,6 @@
 import { GatewayError } from '../../../errors.ts';
 import type { Clock } from '../../../scheduling/clock.ts';
+import { patienceOf } from '../../operation.ts';
 import type {
   Call,
   Creation,
@@ -10,7 +11,7 @@ import type {
   RowEvidence,
 } from '../../request.ts';
 import type { Writes } from '../../writes.ts';
-import { patienceOf, waitFor } from '../patience.ts';
+import { waitFor } from '../patience.ts';
 import type { Ambiguity, Records } from '../records.ts';
 import type { WriteCall } from '../runs/write-call.ts';
 import type { SeenPage } from './evidence-lists.ts';

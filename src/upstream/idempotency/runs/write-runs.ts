@@ -7,13 +7,13 @@ import {
 } from '../../../errors.ts';
 import type { AtOnce } from '../../../scheduling/at-once.ts';
 import type { Clock } from '../../../scheduling/clock.ts';
+import { patienceOf } from '../../operation.ts';
 import type { Row } from '../../request.ts';
 import type { Writes } from '../../writes.ts';
 import type { IdempotencyKey } from '../idempotency-key.ts';
 import { idOf } from '../looks/known-rows.ts';
 import { type Found, mayBeApplied, Reconciler, type SettleTimes } from '../looks/reconciler.ts';
 import type { RowWrites } from '../looks/row-writes.ts';
-import { patienceOf } from '../patience.ts';
 import type { Ambiguity, OwnedRecord, Records } from '../records.ts';
 import { CREATION, type RowLock, type RowLocks } from '../row-locks.ts';
 import { OwnedWrite } from './owned-write.ts';

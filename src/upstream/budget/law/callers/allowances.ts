@@ -62,8 +62,12 @@ export class Allowances {
    * `aheadInClass` others.
    */
   waitMs(want: Wanting, free: number, aheadInClass = 0): number {
-    const quotaMs = this.#hasQuotas ? this.#quotas.waitMs(want.caller, aheadInClass) : 0;
-    return Math.max(quotaMs, this.#reserves.waitMs(want, free));
+    return Math.max(this.quotaMs(want.caller, aheadInClass), this.#reserves.waitMs(want, free));
+  }
+
+  /** Milliseconds until the class of a caller has a slot left of its limits, after `ahead` others; 0 if it has now. */
+  quotaMs(caller: string, ahead = 0): number {
+    return this.#hasQuotas ? this.#quotas.waitMs(caller, ahead) : 0;
   }
 
   /** Number of `free` slots that a caller may take now, in this lane. */

@@ -22,6 +22,12 @@ export interface QuotaUse {
   readonly clearMs: number;
 }
 
+/** A number of requests per minute, in a shorter or longer window: the same rate, at least 1 unless it is 0. */
+export function perWindow(perMinute: number, windowMs: number): number {
+  if (perMinute === 0) return 0;
+  return Math.max(1, Math.floor((perMinute * windowMs) / MINUTE_MS));
+}
+
 /** The number of the day at a time on the clock of the budget. */
 function dayAt({ wallOffsetMs = 0 }: Rules, now: number): number {
   return Math.floor((now + wallOffsetMs) / DAY_MS);
@@ -132,9 +138,7 @@ export class Quotas {
 
   #ofWindow(name: string, perMinute: number, ahead: number): QuotaUse {
     const { windowMs } = this.#rules;
-    // In a shorter or longer window than a minute, the same rate.
-    const scaled = Math.floor((perMinute * windowMs) / MINUTE_MS);
-    const limit = perMinute === 0 ? 0 : Math.max(1, scaled);
+    const limit = perWindow(perMinute, windowMs);
     const freeing = this.#freeingOf(name);
     const used = freeing.length;
     const over = used + ahead - limit;

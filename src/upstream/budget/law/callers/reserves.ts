@@ -1,5 +1,6 @@
 import { classRules } from '../../../../auth/caller-class.ts';
-import type { KeyBudget, Lane, Rules } from '../document.ts';
+import { type KeyBudget, type Lane, leftByRefreshes, type Rules } from '../document.ts';
+import { needOfOthers } from '../jobs.ts';
 import { slotsOf } from '../slots.ts';
 import { classOf } from './caller-names.ts';
 
@@ -10,11 +11,21 @@ import { classOf } from './caller-names.ts';
  * need, as many as in the last window. A reserved slot is lent to it if slots that replace it become free soon enough,
  * so the window is used even if one caller is the only one that waits.
  *
+ * A job is a caller whose turn is always over, also without reserves. It leaves slots for newcomers, and what all others
+ * and refreshes are expected to need: as much as in the last window, or on average, and more if that varies.
+ *
  * The classes with slots in the window share it by weight, and the callers of a class share equally.
  */
 
 /** A slot is lent for this share of a window: a reserve is complete again after that time. */
 const LENT_WINDOWS = 1 / 4;
+
+/**
+ * A job leaves this many standard deviations of the use of others, beyond what it is expected to be. If callers use 60 %
+ * of 30 requests at random, 4 % of their reads wait then, and jobs get half of the rest; with none, half of the reads
+ * would wait. At an even pace, no read waits, and jobs get 91 % of the rest.
+ */
+const DEVIATIONS = 1.5;
 
 /** The weight of a class without weight, beside others. */
 const WITHOUT_WEIGHT = 1e-6;
@@ -51,6 +62,16 @@ interface Holding {
 interface Counted {
   readonly callers: ReadonlyMap<string, number>;
   readonly classes: ReadonlyMap<string, { readonly slots: number; readonly callers: number }>;
+}
+
+/** Numbers of slots that are left to others. */
+interface Needs {
+  /** Complete again after a quarter of a window. */
+  readonly reserved: number;
+  /** In a window. */
+  readonly expected: number;
+  /** Beyond those, at any time. */
+  readonly more: number;
 }
 
 /** Slots that become free together. */
@@ -104,6 +125,7 @@ export class Reserves {
    * request takes one; 0 if it may now. `free` is negative if more requests are sent before.
    */
   waitMs(want: Wanting, free: number): number {
+    if (want.lane === 'bulk') return this.#untilReplaced(this.#needsBesidesJobs, free);
     if (!this.isUsed || this.#isPlenty(free)) return 0;
     return this.#waitMs(want, this.#holdingOf(want.caller), free);
   }
@@ -133,21 +155,43 @@ export class Reserves {
     if (!this.#isOver(holding)) return 0;
     const { newcomers, writes } = this.#reserved;
     const reserved = lane === 'write' ? newcomers : newcomers + writes;
-    const expected = this.#expected(holding);
+    const waitMs = this.#untilReplaced(
+      { reserved, expected: this.#expected(holding), more: 0 },
+      free,
+    );
+    return waitMs > 0 ? Math.min(waitMs, this.#overMs(holding)) : 0;
+  }
+
+  /** What a job leaves, whose turn is always over. */
+  get #needsBesidesJobs(): Needs {
+    const { newcomers, writes } = this.#reserved;
+    const reserved = Math.max(newcomers + writes, leftByRefreshes(this.#b.limit));
+    const { deviation, expected } = needOfOthers(this.#b, this.#rules, this.#now);
+    return { reserved, expected, more: DEVIATIONS * deviation };
+  }
+
+  /**
+   * Milliseconds until a slot can be taken, of `free` ones, so that those that are left always suffice for the others
+   * until further ones are free.
+   */
+  #untilReplaced({ expected, more, reserved }: Needs, free: number): number {
     const { windowMs } = this.#rules;
+    const most = Math.max(reserved, expected + more);
     /** For how long this number of free slots is sufficient for the others. */
     const lastsMs = (left: number): number => {
       const reserveMs = left < reserved ? (left / reserved) * LENT_WINDOWS * windowMs : Infinity;
-      return Math.min(reserveMs, left < expected ? (left / expected) * windowMs : Infinity);
+      if (left >= expected + more) return reserveMs;
+      return Math.min(reserveMs, (Math.max(0, left - more) / expected) * windowMs);
     };
     let waitMs = 0;
     let left = free - 1;
+    if (left >= most) return 0;
     for (const { count, inMs } of this.#freeing) {
-      if (left >= Math.max(reserved, expected)) break;
+      if (left >= most) break;
       waitMs = Math.max(waitMs, left < 0 ? inMs : inMs - lastsMs(left));
       left += count;
     }
-    return waitMs > 0 ? Math.min(waitMs, this.#overMs(holding)) : 0;
+    return waitMs;
   }
 
   /** Number of slots that the callers and classes with less of their shares are expected to need. */
@@ -208,8 +252,8 @@ export class Reserves {
     const callers = new Map<string, number>();
     const classes = new Map<string, { slots: number; callers: number }>();
     for (const slots of [this.#b.held, this.#b.answered]) {
-      for (const { caller } of slots) {
-        if (caller === undefined) continue;
+      for (const { bulk, caller } of slots) {
+        if (caller === undefined || bulk) continue;
         const own = callers.get(caller) ?? 0;
         callers.set(caller, own + 1);
         const ofClass = classes.get(classOf(caller)) ?? { slots: 0, callers: 0 };
@@ -224,9 +268,11 @@ export class Reserves {
 
   /** The slots that become free, in the order of time; cached until the document changes. */
   get #freeing(): readonly Freeing[] {
-    this.#known ??= slotsOf(this.#b, this.#rules, this.#now).map(({ caller, count, until }) => {
-      return { owner: caller, count, inMs: until - this.#now };
-    });
+    this.#known ??= slotsOf(this.#b, this.#rules, this.#now).map(
+      ({ bulk, caller, count, until }) => {
+        return { owner: bulk ? null : caller, count, inMs: until - this.#now };
+      },
+    );
     return this.#known;
   }
 }

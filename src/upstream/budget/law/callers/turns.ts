@@ -15,10 +15,21 @@ export interface WaitingCounts {
   readonly refreshes: number;
   /** Age of the oldest entry to be refreshed, in milliseconds. */
   readonly oldestMs: number;
+  /** Number of requests of jobs. */
+  readonly bulk: number;
 }
 
 /** Number of all waiting requests. */
-export function countWaiting({ interactive, refreshes, write }: WaitingCounts): number {
+export function countWaiting(waits: WaitingCounts): number {
+  return countWithoutJobs(waits) + waits.bulk;
+}
+
+/** Number of all waiting requests before those of jobs. */
+export function countWithoutJobs({
+  interactive,
+  refreshes,
+  write,
+}: Omit<WaitingCounts, 'bulk'>): number {
   const count = (of: readonly CallerWaits[]): number => of.reduce((sum, [, each]) => sum + each, 0);
   return count(write) + count(interactive) + refreshes;
 }
@@ -96,7 +107,7 @@ interface TurnPlace {
 }
 
 /** A turn in a simulation: of the caller at a place in the round of a lane. */
-interface NextTurn {
+export interface NextTurn {
   readonly lane: TurnLane;
   readonly caller: string;
   readonly at: number;
@@ -126,6 +137,11 @@ export class Order {
   /** The caller whose turn is next. */
   get next(): NextTurn | undefined {
     return this.#nextIn(this.#lanes);
+  }
+
+  /** Whether a write waits. */
+  get hasWrites(): boolean {
+    return this.#rounds.write.length > 0;
   }
 
   /** The caller whose turn is next, of the classes whose next request is a write. */
@@ -187,7 +203,7 @@ export class Order {
   serve(lane: Lane, at: number): void {
     const turns = this.#turns;
     turns.seq += 1;
-    if (lane === 'refresh') return;
+    if (lane === 'refresh' || lane === 'bulk') return;
     const recorded = new ClassTurns(turns, this.#rules);
     const place = this.#take(lane, at, [this.#classes, recorded]);
     recorded.record(turns);

@@ -1,10 +1,10 @@
-import type { Lanes, Waiting } from './lanes.ts';
-import { availableMs, type BudgetView } from './law/availability.ts';
-import { Allowances, type Behind, NONE_BEHIND } from './law/callers/allowances.ts';
-import { classOf } from './law/callers/caller-names.ts';
-import type { CallerWaits, WaitingCounts } from './law/callers/turns.ts';
-import type { TurnLane } from './law/document.ts';
-import { used } from './law/slots.ts';
+import type { Lanes, Waiting } from '../lanes.ts';
+import { availableMs, type BudgetView } from '../law/availability.ts';
+import { Allowances, type Behind, NONE_BEHIND } from '../law/callers/allowances.ts';
+import { classOf } from '../law/callers/caller-names.ts';
+import type { CallerWaits, WaitingCounts } from '../law/callers/turns.ts';
+import type { TurnLane } from '../law/document.ts';
+import { used } from '../law/slots.ts';
 
 /**
  * Estimates of when the requests of a queue are sent, at one moment. A caller whose turn is over, or whose class has
@@ -25,13 +25,14 @@ export class QueueEstimates<W extends Waiting> {
     this.#allowances = new Allowances(view.budget, view.rules, view.now);
   }
 
-  /** Milliseconds until a waiting request is sent; undefined if it does not wait, or is a refresh. */
+  /** Milliseconds until a waiting request is sent; undefined if it does not wait, or is a refresh or of a job. */
   of(request: W): number | undefined {
     const { lane } = request;
+    if (lane === 'refresh' || lane === 'bulk') return undefined;
     const caller = this.#lanes.callerOf(request);
     const behind = this.#behind(caller);
     const before = this.#lanes.position(request, behind, this.#bids(behind));
-    if (lane === 'refresh' || before === undefined) return undefined;
+    if (before === undefined) return undefined;
     return this.#at(before, lane, caller, this.#aheadInClass(lane, caller, request));
   }
 

@@ -1,0 +1,44 @@
+import { BULK_CLASS, callerInClass } from '../law/callers/caller-names.ts';
+import type { QueueForecast } from './queue-forecast.ts';
+
+/** Number of windows that the forecast of jobs simulates, and maximum number of requests. */
+const PLAYED_WINDOWS = 3;
+const MOST_PLAYED = 100;
+/** The name of a job that is not known yet. */
+const NEXT_JOB = callerInClass('', BULK_CLASS);
+
+/**
+ * Milliseconds until so many further requests of jobs have their responses, see `Budget.bulkForecastMs`. Others are
+ * assumed to use as many slots as before, each for a new caller.
+ */
+export function bulkForecastMs(forecast: QueueForecast, calls: number): number {
+  const { latencyMs, limit, windowMs } = forecast;
+  const others = forecast.othersPerWindow;
+  const answers: number[] = [];
+  let arrived = 0;
+  let played = 0;
+  for (let atMs = 0; answers.length < calls && atMs < PLAYED_WINDOWS * windowMs; ) {
+    if (forecast.queuedJobs === 0) forecast.add('bulk', NEXT_JOB);
+    for (; arrived < Math.floor((others * atMs) / windowMs); arrived += 1) {
+      forecast.add('interactive', `other ${arrived}`);
+    }
+    const departure = forecast.next(atMs);
+    if (!departure) return Number.POSITIVE_INFINITY;
+    atMs = departure.leavesInMs;
+    if (departure.waiting.lane === 'bulk') answers.push(departure.answersInMs);
+    played += 1;
+    if (played >= MOST_PLAYED) break;
+  }
+  const lastMs = answers.at(-1) ?? 0;
+  const left = calls - answers.length;
+  if (left <= 0) return lastMs;
+  const roundMs = windowMs + latencyMs;
+  // Of a high limit, less than a round was simulated.
+  if (lastMs < roundMs) {
+    return lastMs + left * Math.max(latencyMs, roundMs / Math.max(1, limit - others));
+  }
+  // A slot is used again after a round, so that what follows repeats the last one.
+  const inRound = answers.filter((each) => each > lastMs - roundMs).length;
+  const rounds = Math.ceil(left / inRound);
+  return (answers[calls - 1 - rounds * inRound] ?? lastMs) + rounds * roundMs;
+}

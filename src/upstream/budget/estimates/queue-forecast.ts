@@ -1,0 +1,264 @@
+import type { IsHeld, Lanes, Waiting } from '../lanes.ts';
+import { type BudgetView, heldMsOf } from '../law/availability.ts';
+import { Allowances } from '../law/callers/allowances.ts';
+import type { CallerWaits } from '../law/callers/turns.ts';
+import { claimSlots } from '../law/claim.ts';
+import { copyOf, type KeyBudget, type Lane, type TurnLane } from '../law/document.ts';
+import { endSlot } from '../law/ended.ts';
+import { jobDueMs, jobsDue, othersPerWindow } from '../law/jobs.ts';
+import { purge, type Room, roomOf } from '../law/slots.ts';
+import { stopOf } from '../law/stop.ts';
+
+/** A sent request in a forecast. Times are milliseconds from the start of the forecast. */
+interface Departure {
+  readonly waiting: Waiting;
+  readonly leavesInMs: number;
+  readonly answersInMs: number;
+}
+
+/** A pending response. */
+interface Answer {
+  readonly id: string;
+  readonly owner: string;
+  readonly at: number;
+}
+
+/** Owner of the slots that a forecast takes. */
+const PLAYED = 'played';
+/** A response without rate-limit headers. */
+const silent = { limit: null, remaining: null, resetInMs: null };
+/** Maximum number of simulated requests per caller of another process: more do not change the result here. */
+const MOST_ELSEWHERE = 100;
+
+/**
+ * A simulation of a budget's queue: when each request is sent and its response arrives, if no other arrives. It
+ * applies the law itself to a copy. Refreshes are omitted unless jobs wait: they wait while any other request does.
+ */
+export class QueueForecast {
+  readonly limit: number;
+  /** The usual response time, in milliseconds. */
+  readonly latencyMs: number;
+  readonly #budget: KeyBudget;
+  readonly #lanes: Lanes<Waiting>;
+  readonly #view: BudgetView;
+  /** Substitutes for promoted requests: the requests themselves must not change. */
+  readonly #standIns = new Map<Waiting, Waiting>();
+  /** In the order of arrival. */
+  readonly #answers: Answer[];
+  /** The simulated time, on the clock of the budget. */
+  #now: number;
+  #played = 0;
+  /** Number of slots that are reserved for jobs now. */
+  #reserved = 0;
+  /** Requests that were sent and not returned yet. */
+  readonly #departures: Departure[] = [];
+
+  /** `heldMs`: milliseconds for which no request is sent, even if the budget allows it. */
+  constructor(lanes: Lanes<Waiting>, view: BudgetView, heldMs: number) {
+    const budget = copyOf(view.budget);
+    const { limit, latencyMs } = budget;
+    const { bids, isAlive, now } = view;
+    this.limit = limit;
+    this.latencyMs = latencyMs;
+    this.#budget = budget;
+    this.#lanes = lanes.copy(budget);
+    this.#view = view;
+    this.#now = now;
+    budget.pause.until = now + Math.max(heldMs, heldMsOf(view));
+    this.#answers = budget.held
+      .filter(({ owner }) => isAlive(owner))
+      .map(({ grantedAt, id, owner }) => ({ id, owner, at: Math.max(now, grantedAt + latencyMs) }))
+      .sort((one, other) => one.at - other.at);
+    for (const bid of bids) {
+      this.#addElsewhere('write', bid.write);
+      this.#addElsewhere('interactive', bid.interactive);
+    }
+  }
+
+  /** Queues a hypothetical request after all that its caller has queued so far. */
+  add(lane: TurnLane | 'bulk', caller: string): Waiting {
+    const waiting = { lane, caller, urgency: () => 0 };
+    this.#lanes.add(waiting);
+    return waiting;
+  }
+
+  /**
+   * The substitute for a request once a caller waits for it too, see `Budget.promote`, in the lane of that caller;
+   * undefined if it does not wait.
+   */
+  join(request: Waiting, caller: string, lane: 'interactive' | 'bulk'): Waiting | undefined {
+    const waiting = this.#standIns.get(request) ?? request;
+    if (this.#isSooner(waiting, caller, lane)) return waiting;
+    if (!this.#lanes.remove(waiting)) return undefined;
+    const promoted = this.add(lane, caller);
+    this.#standIns.set(request, promoted);
+    return promoted;
+  }
+
+  /** Whether a request waits that is sent no later than a new one of a caller in its lane. */
+  #isSooner(waiting: Waiting, caller: string, lane: 'interactive' | 'bulk'): boolean {
+    if (waiting.lane === 'refresh') return false;
+    if (waiting.lane === 'bulk') {
+      return lane === 'bulk' && [...this.#lanes.jobs()].includes(waiting);
+    }
+    const position = this.#lanes.position(waiting);
+    if (position === undefined) return false;
+    if (lane === 'bulk' || waiting.caller === caller) return true;
+    const { isHeld } = this.#held;
+    const isLate =
+      isHeld(this.#lanes.callerOf(waiting), waiting.lane) &&
+      !isHeld(this.#lanes.nameOf(caller), 'interactive');
+    return !isLate && position <= this.#lanes.ahead('interactive', caller);
+  }
+
+  /** When the next waiting request is sent, at `nowMs` or later; infinite if no caller waits. */
+  nextInMs(nowMs: number): number {
+    const { now } = this.#view;
+    this.#playTo(now + nowMs);
+    for (;;) {
+      const { next: lane } = this.#lanes;
+      const [departure] = this.#departures;
+      if (departure) return departure.leavesInMs;
+      if (!lane || lane === 'refresh') return Number.POSITIVE_INFINITY;
+      const jobMs = this.#sendJob(lane);
+      if (this.#departures.length > 0) continue;
+      const callerMs = lane === 'bulk' ? Infinity : this.#callerMs(lane);
+      if (callerMs === 0) return this.#now - now;
+      const answerAt = this.#answers[0]?.at ?? Infinity;
+      const waitMs = Math.min(jobMs, callerMs);
+      if (waitMs === Infinity && answerAt === Infinity) return Number.POSITIVE_INFINITY;
+      // Less than that could be lost in rounding.
+      this.#playTo(Math.min(this.#now + Math.max(0.001, waitMs), answerAt));
+    }
+  }
+
+  /** Sends the next request, see `nextInMs`; undefined if no caller waits. */
+  next(nowMs: number): Departure | undefined {
+    if (this.nextInMs(nowMs) === Number.POSITIVE_INFINITY) return undefined;
+    const departure = this.#departures.shift();
+    if (departure) return departure;
+    const waiting = this.#lanes.leaver(this.#held.isHeld);
+    if (waiting) this.#claim([{ request: waiting, caller: this.#lanes.callerOf(waiting) }], true);
+    return this.#departures.shift();
+  }
+
+  /** Milliseconds until a write or a read can be sent; 0 if one can be now. */
+  #callerMs(lane: Lane): number {
+    const at = { lane, ...this.#room, reserved: this.#reserved };
+    const stop = stopOf(this.#budget, this.#view.rules, this.#now, at);
+    if (stop) return stop.waitMs ?? Infinity;
+    const held = this.#held;
+    return this.#lanes.leaver(held.isHeld) ? 0 : held.waitMs;
+  }
+
+  /** Sends the request of a job, with a refresh before it, if it is their turn; returns the milliseconds until it is. */
+  #sendJob(lane: Lane): number {
+    const job = this.#lanes.firstJob;
+    this.#reserved = 0;
+    if (!job || lane === 'write') return Number.POSITIVE_INFINITY;
+    const dueMs = job.isDue ? 0 : jobDueMs(this.#budget, this.#view.rules, this.#now);
+    if (lane !== 'bulk' && dueMs > 0) return dueMs;
+    // Their slots are reserved until the one under way has ended.
+    const due = jobsDue(this.#budget, this.#view.rules, this.#now);
+    if (this.#room.jobs > 0) this.#reserved = Math.min(due, this.queuedJobs);
+    const { refresh } = this.#lanes;
+    const isRefreshed = lane === 'bulk' && refresh;
+    return this.#claim(isRefreshed ? [{ request: refresh, caller: '' }, job] : [job]);
+  }
+
+  /**
+   * Sends those of some waiting requests that have their turns, or all if that `isCertain`; returns the milliseconds until
+   * the others have.
+   */
+  #claim(
+    all: readonly {
+      readonly request: Waiting;
+      readonly caller: string;
+      readonly isDue?: boolean;
+    }[],
+    isCertain = false,
+  ): number {
+    const { rules } = this.#view;
+    const wants = all.map(({ request, ...want }) => {
+      this.#played += 1;
+      return { ...want, id: `${PLAYED} ${this.#played}`, lane: request.lane };
+    });
+    // The age of refreshes does not matter without other processes.
+    const { bulk, interactive, refreshes, write } = this.#lanes.waits;
+    const waits = { bulk, interactive, refreshes, write, oldestMs: 0 };
+    const at = { owner: PLAYED, ...this.#room, waits, bids: [] };
+    const { granted, waitMs } = claimSlots(this.#budget, rules, this.#now, wants, at);
+    for (const [index, { request }] of all.entries()) {
+      if (!granted[index] && !isCertain) continue;
+      this.#lanes.remove(request);
+      const leavesInMs = this.#now - this.#view.now;
+      const answer = { id: wants[index]?.id ?? '', owner: PLAYED, at: this.#now + this.latencyMs };
+      this.#answers.push(answer);
+      this.#departures.push({
+        waiting: request,
+        leavesInMs,
+        answersInMs: leavesInMs + this.latencyMs,
+      });
+    }
+    return waitMs ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Which callers leave the free slots to others now, and the shortest time until one of them does not. */
+  get #held(): { readonly isHeld: IsHeld; readonly waitMs: number } {
+    const allowances = new Allowances(this.#budget, this.#view.rules, this.#now);
+    const free = this.#room.free - this.#reserved;
+    const held = {
+      waitMs: Number.POSITIVE_INFINITY,
+      isHeld: (caller: string, lane: TurnLane): boolean => {
+        const ms = allowances.waitMs({ caller, lane }, free);
+        if (ms > 0) held.waitMs = Math.min(held.waitMs, ms);
+        return ms > 0;
+      },
+    };
+    return held;
+  }
+
+  get #room(): Room {
+    return roomOf(this.#budget, (owner) => owner === PLAYED || this.#view.isAlive(owner));
+  }
+
+  /** Number of requests of jobs that wait. */
+  get queuedJobs(): number {
+    return this.#lanes.size('bulk');
+  }
+
+  /** Number of slots in a window that callers and refreshes use on average. */
+  get othersPerWindow(): number {
+    return othersPerWindow(this.#budget, this.#view.rules, this.#now);
+  }
+
+  get windowMs(): number {
+    return this.#view.rules.windowMs;
+  }
+
+  /** Minimum time in milliseconds for this many requests when the window is full. */
+  windowsMs(requests: number): number {
+    return Math.ceil(requests / this.limit) * (this.#view.rules.windowMs + this.latencyMs);
+  }
+
+  /** Advances the time, and processes the responses that arrive until then. */
+  #playTo(moment: number): void {
+    const { rules } = this.#view;
+    for (let [first] = this.#answers; first && first.at <= moment; [first] = this.#answers) {
+      this.#answers.shift();
+      this.#now = Math.max(this.#now, first.at);
+      purge(this.#budget, rules, this.#now);
+      endSlot(this.#budget, rules, this.#now, { ...first, feedback: silent });
+    }
+    this.#now = Math.max(this.#now, moment);
+    purge(this.#budget, rules, this.#now);
+  }
+
+  #addElsewhere(lane: TurnLane, waits: readonly CallerWaits[]): void {
+    for (const [caller, count] of waits) {
+      for (let n = 0; n < Math.min(count, MOST_ELSEWHERE); n += 1) {
+        this.#lanes.add({ lane, caller, urgency: () => 0 }, false, caller);
+      }
+    }
+  }
+}

@@ -1,0 +1,161 @@
+import * as fc from 'fast-check';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { Waiting } from '../../../../src/upstream/budget/lanes.ts';
+import {
+  BULK_CLASS,
+  callerInClass,
+} from '../../../../src/upstream/budget/law/callers/caller-names.ts';
+import type { Lane } from '../../../../src/upstream/budget/law/document.ts';
+import { type Errand, enqueue, enqueueAll } from '../../../support/errands.ts';
+import { rounds } from '../../../support/rounds.ts';
+import { createWorld, windowMs } from '../world.ts';
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
+
+/** What a budget takes an answer to last before it has heard any. */
+const latencyMs = 200;
+const JOB = callerInClass('someone', BULK_CLASS);
+
+/** A budget after its first request. */
+async function begun(limit: number) {
+  const world = createWorld(limit);
+  const { budget, clock, errand, errands } = world;
+  await enqueueAll({ budget, clock }, [errand({ lane: 'write', latencyMs })]);
+  await clock.advance(windowMs + latencyMs);
+  /** Queues requests of a job. */
+  const job = async (count: number) => {
+    const asked = errands(count, { lane: 'bulk', caller: JOB, latencyMs });
+    await enqueueAll({ budget, clock }, asked);
+    return asked;
+  };
+  return { ...world, job };
+}
+
+describe('A forecast of jobs', () => {
+  test.each([1, 10, 40, 100, 600])('is right on a quiet key for %i requests', async (calls) => {
+    const { budget, clock, job } = await begun(30);
+    const forecastMs = budget.bulkForecastMs(calls);
+    const from = clock.now();
+    const asked = await job(calls);
+    while (asked.some(({ sent }) => !Number.isFinite(sent[0]?.end)) && (await clock.step()));
+    const tookMs = Math.max(...asked.map(({ sent }) => sent[0]?.end ?? Infinity)) - from;
+    expect(Math.abs(forecastMs - tookMs)).toBeLessThanOrEqual(0.05 * tookMs);
+  });
+
+  test('counts what waits already, and changes nothing', async () => {
+    const { budget, job, log } = await begun(30);
+    await job(60);
+    const [queued, sent] = [budget.queuedIn('bulk'), log.length];
+    const before = JSON.stringify(budget.state);
+    expect(budget.bulkForecastMs(20)).toBeLessThan(windowMs);
+    expect(budget.bulkForecastMs(60)).toBeGreaterThan(windowMs);
+    expect([budget.queuedIn('bulk'), log.length]).toEqual([queued, sent]);
+    expect(JSON.stringify(budget.state)).toBe(before);
+  });
+
+  test('begins after a time in which nothing is sent', async () => {
+    const { budget } = await begun(30);
+    expect(budget.bulkForecastMs(1)).toBe(latencyMs);
+    expect(budget.bulkForecastMs(1, 5000)).toBe(5000 + latencyMs);
+  });
+
+  test.each([2, 6])('is right while people use the window: %i requests', async (calls) => {
+    const { budget, clock, errands, job } = await begun(30);
+    await enqueueAll({ budget, clock }, errands(120, { caller: 'a', latencyMs }));
+    const forecastMs = budget.bulkForecastMs(calls);
+    const asked = await job(calls);
+    const from = clock.now();
+    while (asked.some(({ sent }) => !Number.isFinite(sent[0]?.end)) && (await clock.step()));
+    const tookMs = Math.max(...asked.map(({ sent }) => sent[0]?.end ?? Infinity)) - from;
+    expect(tookMs).toBeGreaterThan(windowMs / 3);
+    expect(Math.abs(forecastMs - tookMs)).toBeLessThanOrEqual(0.05 * tookMs);
+  });
+
+  test.each([10, 100])('expects that people go on as before: %i requests', async (calls) => {
+    const { budget, clock, errand, errands, job } = await begun(30);
+    /** 18 reads per window, until some windows have passed, or the requests have their responses. */
+    const people = async (windows: number, asked: readonly Errand[] = []): Promise<void> => {
+      const until = clock.now() + windows * windowMs;
+      const isOver = (): boolean =>
+        asked.length > 0 && asked.every(({ sent }) => Number.isFinite(sent[0]?.end));
+      for (let n = 0; clock.now() < until && !isOver(); n += 1) {
+        enqueue(budget, errand({ caller: `caller ${n % 10}`, latencyMs }));
+        await clock.advance(windowMs / 18);
+      }
+    };
+    await people(2);
+    const before = errands(300, { lane: 'bulk', caller: JOB, latencyMs });
+    for (const each of before) enqueue(budget, each);
+    await people(7);
+    for (const each of before) budget.cancel(each);
+    const from = clock.now();
+    const forecastMs = budget.bulkForecastMs(calls);
+    const asked = await job(calls);
+    await people(40, asked);
+    const tookMs = Math.max(...asked.map(({ sent }) => sent[0]?.end ?? Infinity)) - from;
+    expect(Math.abs(forecastMs - tookMs)).toBeLessThanOrEqual(0.2 * tookMs);
+  });
+
+  test('is right for a high limit, of which people use half', async () => {
+    const { budget, clock, errands, job } = await begun(600);
+    await enqueueAll({ budget, clock }, errands(300, { caller: 'a', latencyMs }));
+    await clock.advance(windowMs / 2);
+    const from = clock.now();
+    const forecastMs = budget.bulkForecastMs(1000);
+    const asked = await job(1000);
+    while (asked.some(({ sent }) => !Number.isFinite(sent[0]?.end)) && (await clock.step()));
+    const tookMs = Math.max(...asked.map(({ sent }) => sent[0]?.end ?? Infinity)) - from;
+    expect(Math.abs(forecastMs - tookMs)).toBeLessThanOrEqual(0.05 * tookMs);
+  });
+
+  test('of an operation says when each of its requests leaves, after what waits', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({
+          limit: fc.integer({ min: 2, max: 12 }),
+          before: fc.array(
+            fc.record({
+              lane: fc.constantFrom<Lane>('write', 'interactive', 'bulk'),
+              caller: fc.constantFrom('a', 'b', JOB),
+              waitMs: fc.constantFrom(0, 0, 100, 7000, 61_000),
+            }),
+            { maxLength: 20 },
+          ),
+          count: fc.integer({ min: 1, max: 8 }),
+        }),
+        async ({ before, count, limit }) => {
+          const world = await begun(limit);
+          const { budget, clock, errand, job } = world;
+          for (const { waitMs, ...options } of before) {
+            await enqueueAll({ budget, clock }, [errand({ ...options, latencyMs })]);
+            await clock.advance(waitMs);
+          }
+          const forecast = budget.forecast(0);
+          const own = new Set<Waiting>();
+          for (let n = 0; n < count; n += 1) own.add(forecast.add('bulk', JOB));
+          const expected: number[] = [];
+          while (expected.length < count) {
+            const departure = forecast.next(0);
+            if (departure && own.has(departure.waiting)) expected.push(departure.leavesInMs);
+          }
+          const from = clock.now();
+          const asked = await job(count);
+          while (asked.some(({ sent }) => sent.length === 0) && (await clock.step()));
+          const left = asked.map(({ sent }) => (sent[0]?.start ?? Number.NaN) - from);
+          for (const [n, ms] of left.entries()) {
+            // What is on the wire is taken to be answered after the usual time from now, and each waits for the one before.
+            const guess = (latencyMs + 5) * (n + 1);
+            expect(
+              Math.abs(ms - (expected[n] ?? Number.NaN)),
+              `${left.join()} as ${expected.join()}`,
+            ).toBeLessThan(guess);
+          }
+        },
+      ),
+      { numRuns: rounds(60) },
+    );
+  });
+});

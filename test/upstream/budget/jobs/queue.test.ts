@@ -1,0 +1,159 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import {
+  BULK_CLASS,
+  callerInClass,
+} from '../../../../src/upstream/budget/law/callers/caller-names.ts';
+import { MemoryStore } from '../../../../src/upstream/budget/memory-store.ts';
+import { QueuedBudget } from '../../../../src/upstream/budget/queued-budget.ts';
+import { Errand, enqueueAll, type Sent } from '../../../support/errands.ts';
+import { VirtualClock } from '../../../support/virtual-clock.ts';
+import { classesOf, createWorld, refusal, windowMs } from '../world.ts';
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
+
+const latencyMs = 200;
+const JOB = callerInClass('someone', BULK_CLASS);
+
+/** A budget of ten requests, nine of which jobs have used, so that further ones wait. */
+async function begun() {
+  const world = createWorld(10);
+  await world.begin();
+  const job = (count = 1) => world.errands(count, { lane: 'bulk', caller: JOB, latencyMs });
+  await enqueueAll(world, job(9));
+  await world.clock.advance(9 * latencyMs);
+  expect(world.log).toHaveLength(9);
+  return { ...world, job };
+}
+
+describe('The lane of jobs', () => {
+  test('shows what waits in it after all others, without a time', async () => {
+    const world = await begun();
+    const { budget, errand, job } = world;
+    await enqueueAll(world, [...job(2), errand({ lane: 'refresh', caller: '' })]);
+    expect(budget.queuedIn('bulk')).toBe(2);
+    expect(budget.state.queued).toBe(3);
+    expect(budget.waiting(10).map(({ lane, leavesInMs }) => [lane, leavesInMs])).toEqual([
+      ['refresh', null],
+      ['bulk', null],
+      ['bulk', null],
+    ]);
+    expect(budget.waiting(10).at(-1)).toMatchObject({ caller: 'someone', callerClass: 'bulk' });
+    expect(budget.waitingCallers).toEqual([]);
+    expect(budget.window.taken.map(({ owner }) => owner)).toEqual(Array(9).fill('bulk'));
+  });
+
+  test('does not count where slots can be spared', async () => {
+    const world = createWorld(10);
+    await world.begin();
+    const paused = world.errand({ lane: 'bulk', caller: JOB, latencyMs: windowMs });
+    await enqueueAll(world, [paused, world.errand({ lane: 'bulk', caller: JOB })]);
+    expect(world.budget.queuedIn('bulk')).toBe(1);
+    expect(world.budget.idle).toBe(true);
+  });
+
+  test('gives a read to a person who waits for it too', async () => {
+    const world = await begun();
+    const { budget, clock, job, log } = world;
+    const [first, second] = job(2);
+    await enqueueAll(world, [first as Errand, second as Errand]);
+    budget.promote(second as Errand, 'mia');
+    await clock.advance(0);
+    // The last slot, which is left to people.
+    expect(log.at(-1)?.errand).toBe(second);
+    expect(second).toMatchObject({ lane: 'interactive', caller: 'mia' });
+    expect(budget.availableTo('interactive', 'mia')).toBe(0);
+    expect(first?.sent).toEqual([]);
+    // One that is sent already is charged to its job, and goes for the person if it has to be repeated.
+    const again = world.errand({ lane: 'bulk', caller: JOB, latencyMs, answers: [refusal(1000)] });
+    await clock.advance(windowMs);
+    await enqueueAll(world, [again]);
+    await clock.advance(2000);
+    budget.promote(again, 'mia');
+    expect(again.lane).toBe('interactive');
+  });
+
+  test('loses a request whose caller leaves at once', async () => {
+    const world = await begun();
+    const { budget, clock, job, log } = world;
+    const [first, second] = job(2);
+    await enqueueAll(world, [first as Errand, second as Errand]);
+    expect(budget.cancel(first as Errand)).toBe(true);
+    expect(budget.cancel(first as Errand)).toBe(false);
+    expect(budget.queuedIn('bulk')).toBe(1);
+    await clock.advance(2 * windowMs);
+    expect(log.map(({ errand }) => errand)).not.toContain(first);
+    expect(second?.sent).toHaveLength(1);
+  });
+
+  test('is emptied when the process drains, and gives nothing afterwards', async () => {
+    const world = await begun();
+    const { budget, clock, job, log } = world;
+    const waits = job(3);
+    await enqueueAll(world, waits);
+    budget.drain(10 * windowMs);
+    for (const each of waits) expect(each.delays).toEqual([0]);
+    expect(budget.turnsAway(waits[0] as Errand, 0)).toBe(true);
+    // Also one that does not leave, and one that comes later.
+    await clock.advance(2 * windowMs);
+    await enqueueAll(world, job(1));
+    await clock.advance(2 * windowMs);
+    expect(log).toHaveLength(9);
+  });
+
+  test('waits for a pause, and for caution as reads do', async () => {
+    const world = createWorld(10);
+    await world.begin();
+    const { clock, errand, log } = world;
+    await enqueueAll(world, [
+      errand({ lane: 'bulk', caller: JOB, answers: [refusal(5000), null] }),
+    ]);
+    await enqueueAll(world, [errand({ lane: 'bulk', caller: JOB, latencyMs: 3000 })]);
+    await enqueueAll(world, [errand({ caller: 'mia' }), errand({ lane: 'bulk', caller: JOB })]);
+    expect(log).toHaveLength(1);
+    await clock.advance(4999);
+    expect(log).toHaveLength(1);
+    await clock.advance(2001);
+    // After the pause, one request is sent as a probe, and others wait for it.
+    expect(log.length).toBeLessThanOrEqual(3);
+    await clock.advance(windowMs);
+    expect(log).toHaveLength(4);
+  });
+
+  test('obeys the limits of its class, whatever its minimum', async () => {
+    const classes = classesOf({ bulk: { maxCallsPerMinute: 1, maxCallsPerDay: 3 } });
+    const world = createWorld(30, undefined, undefined, classes);
+    await world.begin();
+    const { budget, clock, errands, log } = world;
+    await enqueueAll(world, errands(9, { lane: 'bulk', caller: JOB, latencyMs }));
+    await clock.advance(10 * windowMs);
+    expect(log).toHaveLength(3);
+    expect(budget.quotasOf(JOB)).toMatchObject([{ window: 'MINUTE' }, { window: 'DAY', used: 3 }]);
+    for (const [n, { start }] of log.slice(1).entries()) {
+      expect(start - (log[n]?.start ?? 0)).toBeGreaterThanOrEqual(windowMs);
+    }
+  });
+
+  test('has another minimum if one is configured', async () => {
+    const sentIn = async (jobsMinPerMinute: number): Promise<number> => {
+      const clock = new VirtualClock().rule();
+      const limits = { limit: 30, windowMs, jobsMinPerMinute };
+      const budget = new QueuedBudget(
+        clock,
+        new MemoryStore({ upstream: 'LINKS', clock, ...limits }),
+      );
+      const log: Sent[] = [];
+      const world = { budget, clock, log };
+      const errands = (count: number, options: ConstructorParameters<typeof Errand>[1]) =>
+        Array.from({ length: count }, () => new Errand(world, { latencyMs, ...options }));
+      await enqueueAll(world, errands(30 * 12, { caller: 'a' }));
+      await enqueueAll(world, errands(100, { lane: 'bulk', caller: JOB }));
+      await clock.advance(10 * windowMs);
+      return log.filter(({ errand: { lane } }) => lane === 'bulk').length;
+    };
+    expect(await sentIn(0)).toBe(0);
+    expect(Math.abs((await sentIn(5)) - 50)).toBeLessThanOrEqual(4);
+  });
+});
