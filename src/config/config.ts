@@ -28,6 +28,8 @@ export interface UpstreamConfig {
   /** Shares of `rateLimit` that are reserved, from 0 to 1: for writes, and for callers without a request in the window. */
   readonly reserves: { readonly writes: number; readonly newcomers: number };
   readonly classes: CallerClasses;
+  /** Requests per minute and key that jobs get although others wait. */
+  readonly jobsMinPerMinute: number;
   readonly timeoutMs: number;
 }
 
@@ -41,6 +43,18 @@ interface LinksConfig extends UpstreamConfig {
 /** The marketplace API's settings; they hold for its sandbox too. */
 interface MarketConfig extends UpstreamConfig {
   readonly postEncoding: 'json' | 'form' | 'query';
+}
+
+/** Exports and bulk changes. */
+interface JobsConfig {
+  /** Their folder; `null` for one in `stateDir`. */
+  readonly dir: string | null;
+  /** Maximum number of those that have not ended, of all callers and of one. */
+  readonly most: number;
+  readonly mostPerCaller: number;
+  /** Maximum size of all files, and how long they are kept. */
+  readonly maxBytes: number;
+  readonly keepMs: number;
 }
 
 /** Limits of live queries; they are disabled if the total is 0. */
@@ -105,6 +119,7 @@ export interface Config {
   readonly callerClasses: CallerClasses;
   /** Maximum size of the usage of all days; 0 if none is recorded. */
   readonly usageMaxBytes: number;
+  readonly jobs: JobsConfig;
   /** How long idempotency keys are kept, and the memory of their records. */
   readonly idempotencyKeepMs: number;
   readonly idempotencyMaxBytes: number;
@@ -163,6 +178,7 @@ export function loadConfig(
     'CALLER_',
     'RESERVE_',
     'USAGE_',
+    'JOBS_',
   ]);
   const sandbox = !reader.has('LINKS_BASE_URL') && !reader.has('MARKET_BASE_URL');
   const readableClasses = readClasses(reader);
@@ -175,6 +191,7 @@ export function loadConfig(
     LINKS_RATE_LIMIT: reader.integer('LINKS_RATE_LIMIT'),
     MARKET_RATE_LIMIT: reader.integer('MARKET_RATE_LIMIT'),
   };
+  const jobsMinPerMinute = reader.integer('JOBS_MIN_PER_MINUTE');
   const reserves = Object.freeze({
     writes: reader.integer('RESERVE_WRITES_PERCENT') / 100,
     // Without authentication a caller is an address: one program has several, and a proxy has one for all of them.
@@ -195,6 +212,7 @@ export function loadConfig(
       rateWindowMs: reader.integer('LINKS_RATE_WINDOW_MS'),
       // Each caller has its own key and budget, so no other caller can be the first in a window.
       reserves: auth.mode === 'passthrough' ? { ...reserves, newcomers: 0 } : reserves,
+      jobsMinPerMinute,
       classes: callerClasses,
       pageSize: reader.integer('LINKS_PAGE_SIZE'),
       timeZone: reader.timeZone('LINKS_TIMEZONE'),
@@ -205,6 +223,7 @@ export function loadConfig(
       rateLimit: rateLimits.MARKET_RATE_LIMIT,
       rateWindowMs: reader.integer('MARKET_RATE_WINDOW_MS'),
       reserves,
+      jobsMinPerMinute,
       classes: callerClasses,
       postEncoding: reader.choice('MARKET_POST_ENCODING', ['json', 'form', 'query']),
       timeoutMs: reader.integer('MARKET_TIMEOUT_MS'),
@@ -213,6 +232,13 @@ export function loadConfig(
     auth: Object.freeze(auth),
     callerClasses,
     usageMaxBytes: reader.integer('USAGE_MAX_BYTES'),
+    jobs: Object.freeze({
+      dir: reader.has('JOBS_DIR') ? reader.text('JOBS_DIR') : null,
+      most: reader.integer('JOBS_MAX'),
+      mostPerCaller: reader.integer('JOBS_MAX_PER_CALLER'),
+      maxBytes: reader.integer('JOBS_MAX_BYTES'),
+      keepMs: reader.integer('JOBS_KEEP_MS'),
+    }),
     corsOrigins: Object.freeze(reader.origins('CORS_ORIGINS')),
     allowedHosts: Object.freeze(reader.hosts('ALLOWED_HOSTS')),
     persistedOperations: readOperations(reader, readFile),

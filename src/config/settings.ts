@@ -115,6 +115,24 @@ const table: Readonly<Record<string, Entry>> = {
   USAGE_MAX_BYTES: integer(0, 1024 ** 4, 64 * 1024 ** 2).describe(
     'Maximum size of the [usage](operations.md#usage) of 400 days; the oldest days are removed first. 0 disables the recording.',
   ),
+  JOBS_DIR: text(null).describe(
+    'Folder of the [jobs](jobs.md); by default `jobs` in `STATE_DIR`. With Redis, there are no jobs.',
+  ),
+  JOBS_MAX: integer(0, 1000, 20).describe(
+    'Maximum number of jobs that have not ended. 0 disables jobs.',
+  ),
+  JOBS_MAX_PER_CALLER: integer(1, 1000, 2).describe(
+    'Maximum number of jobs of one caller that have not ended.',
+  ),
+  JOBS_MAX_BYTES: integer(0, 1024 ** 4, 1024 ** 3).describe(
+    'Maximum size of the files of all jobs. Jobs that would exceed it are paused.',
+  ),
+  JOBS_KEEP_MS: integer(60_000, 365 * DAY_MS, 7 * DAY_MS).describe(
+    'How long the output of a job is kept after its end.',
+  ),
+  JOBS_MIN_PER_MINUTE: integer(0, 1000, 2).describe(
+    'Number of requests per minute and API key that all jobs together get although other callers wait, so that each job ends.',
+  ),
   REDIS_URL: secret.describe(
     'Redis shared by several processes, which then share one rate limit and one cache: `redis://` or `rediss://` with password and database. Several URLs, separated by commas, are the URLs of Sentinels.',
   ),

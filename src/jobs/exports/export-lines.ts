@@ -1,0 +1,107 @@
+import { type GraphQLSchema, getNamedType, isCompositeType, Kind } from 'graphql';
+import { type ExportDocument, hasList, responseName } from './export-document.ts';
+import type { ExportedRow } from './export-rows.ts';
+
+/** The formats of the output of an export. */
+const exportFormats = ['JSONL', 'CSV'] as const;
+
+/** One of `exportFormats`. */
+export type ExportFormat = (typeof exportFormats)[number];
+
+/** Writes the rows of an export as lines. */
+export interface LineWriter {
+  /** Before the first row; empty if there is nothing. */
+  readonly head: string;
+  line(row: ExportedRow): string;
+}
+
+/** Creates the writer of a format. */
+export function lineWriter(
+  format: ExportFormat,
+  { row }: ExportDocument,
+  schema: GraphQLSchema,
+): LineWriter {
+  return format === 'JSONL' ? jsonLines : csvLines(columnsOf(schema, row));
+}
+
+/**
+ * A line for each row, with its members in their order. A row of a connection within another row has two more members:
+ * `__parentId`, the id of the object that contains it, and `__field`, the name of the connection. A row with errors has
+ * `__errors`.
+ */
+const jsonLines: LineWriter = {
+  head: '',
+  line: ({ errors, members, parent }) =>
+    `${JSON.stringify({
+      ...(parent && { __parentId: parent.id, __field: parent.field }),
+      ...members,
+      ...(errors.length > 0 && { __errors: errors }),
+    })}\n`,
+};
+
+/** A column of a table: the response names from a row to a value. */
+type Column = readonly string[];
+
+/** Implements: RFC 4180, in UTF-8, with a header. Objects and lists in a cell are JSON. */
+function csvLines(columns: readonly Column[]): LineWriter {
+  const withErrors = [...columns.map((column) => column.join('.')), '__errors'];
+  return {
+    head: `${withErrors.map(cellOf).join(',')}\r\n`,
+    line: ({ errors, members }) => {
+      const values = columns.map((column) => valueAt(members, column));
+      const all = [...values, errors.length > 0 ? errors : null];
+      return `${all.map(cellOf).join(',')}\r\n`;
+    },
+  };
+}
+
+/** The leaves of a selection, in its order; a list is one column. */
+function columnsOf(
+  schema: GraphQLSchema,
+  { selections: { selections }, type }: ExportDocument['row'],
+  prefix: Column = [],
+): Column[] {
+  const columns = new Map<string, Column>();
+  const add = (all: readonly Column[]): void => {
+    for (const each of all) columns.set(each.join('.'), each);
+  };
+  for (const each of selections) {
+    if (each.kind === Kind.FRAGMENT_SPREAD) throw new TypeError('a fragment is not inlined');
+    if (each.kind === Kind.INLINE_FRAGMENT) {
+      const named = each.typeCondition && schema.getType(each.typeCondition.name.value);
+      const own = named && isCompositeType(named) ? named : type;
+      add(columnsOf(schema, { type: own, selections: each.selectionSet }, prefix));
+      continue;
+    }
+    const column = [...prefix, responseName(each)];
+    const definition = 'getFields' in type ? type.getFields()[each.name.value] : undefined;
+    const named = definition && getNamedType(definition.type);
+    const isObject = definition && named && isCompositeType(named) && !hasList(definition);
+    if (isObject && each.selectionSet) {
+      add(columnsOf(schema, { type: named, selections: each.selectionSet }, column));
+    } else add([column]);
+  }
+  return [...columns.values()];
+}
+
+function valueAt(members: unknown, column: Column): unknown {
+  return column.reduce<unknown>(
+    (value, name) =>
+      typeof value === 'object' && value !== null
+        ? (value as Readonly<Record<string, unknown>>)[name]
+        : undefined,
+    members,
+  );
+}
+
+/** Texts that a spreadsheet would execute as a formula. */
+const FORMULA = /^[=+\-@\t\r]/;
+
+/** A value as a cell. A text that begins like a formula gets an apostrophe before it. */
+function cellOf(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  const safe = FORMULA.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

@@ -1,0 +1,93 @@
+import type { GraphQLSchema } from 'graphql';
+import type { Viewer } from '../auth/viewer.ts';
+import { BadUserInput, GatewayError } from '../errors.ts';
+import type { Clock } from '../scheduling/clock.ts';
+import { changesDocument } from './changes/changes-document.ts';
+import { exportDocument } from './exports/export-document.ts';
+import type { ExportFormat } from './exports/export-lines.ts';
+import { mostRowsOf, START, variablesOf } from './exports/export-position.ts';
+import type { JobRecord } from './job.ts';
+import type { JobOperations } from './job-operations.ts';
+import { errorOf } from './retries.ts';
+import type { JobInput } from './storage/job-folder.ts';
+
+/** What both kinds of jobs have in common when they are started. */
+interface StartTerms {
+  /** Maximum number of upstream requests per minute; `null` for all that are left. */
+  readonly maxPerMinute: number | null;
+  /** In milliseconds since 1970; `null` for immediately. */
+  readonly startAt: number | null;
+  /** The idempotency key and what it stands for; `null` without one. */
+  readonly key: JobRecord['key'];
+  /** Whether nothing is started: the input is only checked. */
+  readonly isDryRun: boolean;
+}
+
+/** An export to start. */
+export interface ExportInput extends StartTerms {
+  readonly query: string;
+  readonly variables: Readonly<Record<string, unknown>>;
+  readonly format: ExportFormat;
+}
+
+/** Changes to start. */
+export interface ChangesInput extends StartTerms {
+  readonly mutation: string;
+  readonly file: JobInput;
+  readonly onError: 'CONTINUE' | 'STOP';
+  readonly checkOnly: boolean;
+}
+
+/** What a job does, as its record has it. */
+export type JobWorkload = Pick<JobRecord, 'name' | 'task' | 'text' | 'variables'>;
+
+interface StartWorld {
+  readonly clock: Clock;
+  readonly operations: JobOperations;
+  readonly schema: GraphQLSchema;
+}
+
+/**
+ * Checks an export. No upstream request.
+ * @throws GatewayError `BAD_USER_INPUT` for a query that cannot be exported, `FORBIDDEN` for one that the viewer may not
+ * execute, and the other codes of a dry run.
+ */
+export async function checkedExport(
+  { clock, operations, schema }: StartWorld,
+  viewer: Viewer,
+  { format, query, variables }: ExportInput,
+): Promise<JobWorkload> {
+  const parsed = operations.parse(query, variables);
+  const document = exportDocument(schema, parsed.document, parsed.operation);
+  if (format === 'CSV' && document.connections.length > 1) {
+    throw new BadUserInput(
+      'A CSV file has one level. Limit the inner lists with "first", or use the format JSONL.',
+    );
+  }
+  const { errors } = await operations.plan(document, {
+    viewer,
+    jobId: 'job',
+    variables: { ...variables, ...variablesOf(document, START, mostRowsOf(document)) },
+    acceptsFrom: clock.now(),
+    signal: new AbortController().signal,
+  });
+  if (errors.length > 0) {
+    const { code, message } = errorOf(errors);
+    throw new GatewayError(code, message);
+  }
+  return { task: { kind: 'EXPORT', format }, text: query, variables, name: document.list };
+}
+
+/**
+ * Checks the mutation of changes; their lines are checked by the job. No upstream request.
+ * @throws GatewayError `BAD_USER_INPUT`, `OPERATION_TOO_EXPENSIVE` or `FORBIDDEN`.
+ */
+export function checkedChanges(
+  { operations, schema }: StartWorld,
+  { checkOnly, mutation, onError }: ChangesInput,
+): JobWorkload {
+  // The values of variables are in the lines.
+  const parsed = operations.parse(mutation, {});
+  const { name } = changesDocument(schema, parsed.document, parsed.operation);
+  return { task: { kind: 'CHANGES', onError, checkOnly }, text: mutation, variables: {}, name };
+}

@@ -1,0 +1,163 @@
+import type { Role, Viewer } from '../auth/viewer.ts';
+import type { UpstreamName } from '../errors.ts';
+import type { ExportFormat } from './exports/export-lines.ts';
+import type { ExportPosition } from './exports/export-position.ts';
+
+/** The states of a job. The last four are final. */
+export const jobStates = [
+  'QUEUED',
+  'RUNNING',
+  'PAUSED',
+  'DONE',
+  'FAILED',
+  'CANCELED',
+  'EXPIRED',
+] as const;
+
+/** One of `jobStates`. */
+export type JobState = (typeof jobStates)[number];
+
+/** Who has started a job: it acts with the permissions that this caller has at each step. */
+export interface JobOwner extends Pick<Viewer, 'callerClass' | 'isAnonymous' | 'name'> {
+  readonly role: Role | null;
+}
+
+/** Why a job has failed or is paused. */
+export interface JobError {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** What an export does. */
+interface ExportTask {
+  readonly kind: 'EXPORT';
+  readonly format: ExportFormat;
+}
+
+/** What a job of changes does. */
+export interface ChangesTask {
+  readonly kind: 'CHANGES';
+  /** What happens after a line that failed. */
+  readonly onError: 'CONTINUE' | 'STOP';
+  /** Whether the lines are only checked. */
+  readonly checkOnly: boolean;
+}
+
+/** How far a job is. All times are in milliseconds since 1970. */
+export interface JobProgress {
+  /** Rows of an export, or lines of changes, that are complete. */
+  readonly rowsDone: number;
+  /** `null` while it is unknown. */
+  readonly rowsTotal: number | null;
+  /** Number of lines of the output. */
+  readonly lines: number;
+  /** Number of rows or lines with errors. */
+  readonly failures: number;
+  /** Number of upstream requests so far. */
+  readonly calls: number;
+  /** Estimated number of further ones; `null` while it is unknown. */
+  readonly callsLeft: number | null;
+  /** The API that most of them are sent to; `null` while it is unknown. */
+  readonly upstream: UpstreamName | null;
+  /** When the oldest and the newest data of the output were requested; `null` before the first. */
+  readonly oldest: number | null;
+  readonly newest: number | null;
+  /** Of an export: where its next step begins; `null` after the last one. */
+  readonly position: ExportPosition | null;
+  /** Of changes: whether all lines were checked, and the next line with its offset in the input. */
+  readonly input: { readonly isChecked: boolean; readonly line: number; readonly offset: number };
+}
+
+/** What is saved of a job. All times are in milliseconds since 1970. */
+export interface JobRecord {
+  readonly version: 1;
+  readonly id: string;
+  readonly owner: JobOwner;
+  readonly task: ExportTask | ChangesTask;
+  /** The text of its operation, with its variables. */
+  readonly text: string;
+  readonly variables: Readonly<Record<string, unknown>>;
+  /** The name of its file without an extension, such as `channels`. */
+  readonly name: string;
+  /**
+   * The idempotency key by which its owner started it, and the fingerprint of all of its input: a retry finds the job.
+   * `null` without a key.
+   */
+  readonly key: { readonly name: string; readonly fingerprint: string } | null;
+  /** Maximum number of its requests per minute; `null` for no limit of its own. */
+  readonly maxPerMinute: number | null;
+  readonly createdAt: number;
+  /** When it may start. */
+  readonly startAt: number;
+  /** When it has started for the first time; `null` before. */
+  readonly startedAt: number | null;
+  readonly endedAt: number | null;
+  readonly state: JobState;
+  /** Present if it has failed, or is paused for a reason. */
+  readonly error: JobError | null;
+  readonly progress: JobProgress;
+}
+
+/** The progress of a job that has not started. */
+const NO_PROGRESS: JobProgress = {
+  rowsDone: 0,
+  rowsTotal: null,
+  lines: 0,
+  failures: 0,
+  calls: 0,
+  callsLeft: null,
+  upstream: null,
+  oldest: null,
+  newest: null,
+  position: null,
+  input: { isChecked: false, line: 0, offset: 0 },
+};
+
+/** What is decided about a record when it is created. */
+export type NewJob = Pick<
+  JobRecord,
+  'key' | 'maxPerMinute' | 'name' | 'startAt' | 'task' | 'text' | 'variables'
+>;
+
+/** The record of a new job, which has not started. */
+export function newRecord(of: NewJob, { id, owner, wall }: NewJobTerms): JobRecord {
+  return {
+    version: 1,
+    id,
+    owner,
+    ...of,
+    createdAt: wall,
+    startedAt: null,
+    endedAt: null,
+    state: 'QUEUED',
+    error: null,
+    progress: NO_PROGRESS,
+  };
+}
+
+interface NewJobTerms {
+  readonly id: string;
+  readonly owner: JobOwner;
+  /** The current time in milliseconds since 1970. */
+  readonly wall: number;
+}
+
+/** Whether a job has ended for good. */
+export function isFinal(state: JobState): boolean {
+  return !['QUEUED', 'RUNNING', 'PAUSED'].includes(state);
+}
+
+/**
+ * Reads a saved record.
+ * @throws TypeError for anything else, and for a record of a later version.
+ */
+export function parseJobRecord(text: string): JobRecord {
+  const record = JSON.parse(text) as Partial<JobRecord> | null;
+  if (record?.version !== 1) throw new TypeError('it has another version');
+  if (typeof record.id !== 'string' || typeof record.text !== 'string') {
+    throw new TypeError('it is incomplete');
+  }
+  if (!record.progress || !record.task || !record.owner) throw new TypeError('it is incomplete');
+  if (!jobStates.some((state) => state === record.state)) throw new TypeError('it has no state');
+  return record as JobRecord;
+}

@@ -1,0 +1,57 @@
+import type { GraphQLFormattedError } from 'graphql';
+import type { ErrorCode } from '../errors.ts';
+
+/** Codes of errors that can be absent when the same operation is executed again. */
+const PASSING: ReadonlySet<string> = new Set<ErrorCode>([
+  'BUDGET_EXHAUSTED',
+  'UPSTREAM_UNAVAILABLE',
+  'UPSTREAM_TIMEOUT',
+  'UPSTREAM_INVALID_RESPONSE',
+  'IDEMPOTENCY_KEY_IN_USE',
+  'OUTCOME_UNKNOWN',
+]);
+const FIRST_MS = 1000;
+const LONGEST_MS = 300_000;
+/** After this many tries, about ten minutes, an error is final for its row or line. */
+const MOST_TRIES = 8;
+
+/** Whether a retry can succeed: an upstream or its budget was not available, or the outcome of a write is unknown. */
+export function isPassing({ extensions }: GraphQLFormattedError): boolean {
+  return PASSING.has(String(extensions?.['code']));
+}
+
+/**
+ * Milliseconds after which an operation with these errors is executed again: twice as long after each try, and not
+ * before the time in an error. `null` after the last try, and if none of the errors is passing.
+ */
+export function retryAfterMs(
+  errors: readonly GraphQLFormattedError[],
+  tries: number,
+): number | null {
+  const passing = errors.filter(isPassing);
+  if (passing.length === 0 || tries >= MOST_TRIES) return null;
+  const stated = passing.map(({ extensions }) => Number(extensions?.['retryAfterMs'] ?? 0));
+  return Math.max(Math.min(LONGEST_MS, FIRST_MS * 2 ** tries), ...stated.filter(Number.isFinite));
+}
+
+/** Codes of errors that all further steps of a job would have. */
+const ENDING: ReadonlySet<string> = new Set<ErrorCode>([
+  'FORBIDDEN',
+  'UNAUTHENTICATED',
+  'UPSTREAM_UNAUTHENTICATED',
+]);
+
+/** Whether an error concerns the permissions of the job or the key of the gateway, and not one row or line. */
+export function endsJob(errors: readonly GraphQLFormattedError[]): boolean {
+  return errors.some(({ extensions }) => ENDING.has(String(extensions?.['code'])));
+}
+
+/** The first error, with its code. */
+export function errorOf(errors: readonly GraphQLFormattedError[]): {
+  readonly code: ErrorCode;
+  readonly message: string;
+} {
+  const [first] = errors;
+  const code = (first?.extensions?.['code'] ?? 'INTERNAL_SERVER_ERROR') as ErrorCode;
+  return { code, message: first?.message ?? 'The result has no data.' };
+}

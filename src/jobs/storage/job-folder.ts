@@ -1,0 +1,392 @@
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { BadUserInput, reasonOf } from '../../errors.ts';
+import type { Clock } from '../../scheduling/clock.ts';
+import { isMissing } from '../../storage/text-file.ts';
+import { GrowingFile, sizeOf } from './growing-file.ts';
+import { JobFiles } from './job-files.ts';
+import {
+  claimFence,
+  copyJobFiles,
+  fencesIn,
+  type JobPlace,
+  newestPlace,
+  removeEarlier,
+  removeFiles,
+  removeJobFiles,
+  SHORT,
+} from './job-places.ts';
+import {
+  jobFileNames,
+  readSavedJob,
+  replaceSavedJob,
+  type SavedJob,
+  type SavedLengths,
+  saveNames,
+  textOfJob,
+} from './saved-job.ts';
+import { JobStorageFailed, storageErrorOf } from './storage-errors.ts';
+import { StorageSpace } from './storage-space.ts';
+
+interface JobFolderOptions<R> {
+  /** The folder of all jobs; it is created if it is missing. */
+  readonly root: string;
+  /** Whether this process may write it. If not, all that would change files fails. */
+  readonly isOwned: () => boolean;
+  /** Whether other processes use it, too: a job of theirs is then written after `claim`. By default not. */
+  readonly isShared?: boolean;
+  readonly clock: Clock;
+  /** Maximum size of the output and input of all jobs, in bytes. */
+  readonly maxBytes: number;
+  /**
+   * Reads a record from JSON.
+   * @throws TypeError whose message says why it cannot be read.
+   */
+  readonly parse: (text: string) => R;
+  /** The name of the output of a job. */
+  readonly outputName: (record: R) => 'data.jsonl' | 'data.csv';
+  /** Reports to the operator, in one sentence. */
+  readonly complain: (sentence: string) => void;
+}
+
+/** The input of a new job. */
+export interface JobInput {
+  readonly chunks: AsyncIterable<Uint8Array>;
+  /** Maximum size in bytes. */
+  readonly maxBytes: number;
+}
+
+/** What an id can be. It is the name of a folder, and a part of a path in URLs. */
+const ID = /^[0-9a-z-]{1,40}$/;
+/** Folders of jobs that were being created or removed when a process ended. */
+const LEFTOVER = /^[0-9a-z-]{1,40}\.(?:new|old)$/;
+/** No process creates or removes a job for so long, in milliseconds. */
+const LONGEST_MS = 86_400_000;
+/** Reads of a job that others take over meanwhile. */
+const MOST_TRIES = 3;
+
+/**
+ * The files of all jobs of a gateway, each in a folder `<root>/<id>`: `job.json` with the record and the lengths of the
+ * others, `data.jsonl` or `data.csv` with the output, `seen` with the identities of its rows, and `input.jsonl`. A job
+ * appears and disappears as a whole, whenever the process ends. Costs no upstream request.
+ *
+ * Several processes can share it. No file system writes a file only if its writer is still the owner of a lease, so
+ * each owner of a job has files of its own, in a folder with a number that only one process can create: what a former
+ * owner writes after it was suspended is in files that nobody reads. The numbers are made here and not in Redis, which
+ * can lose them.
+ */
+export class JobFolder<R> {
+  readonly #options: JobFolderOptions<R>;
+  readonly #space: StorageSpace;
+  readonly #jobs = new Map<string, JobFiles<R>>();
+  /** Of a shared folder: the stamp of each job that is only read. */
+  readonly #stamps = new Map<string, string>();
+  /** Why jobs cannot be used, as it was reported. */
+  readonly #damaged = new Map<string, string>();
+  #refreshing: Promise<JobFiles<R>[]> | null = null;
+
+  constructor(options: JobFolderOptions<R>) {
+    this.#options = options;
+    this.#space = new StorageSpace(options.maxBytes);
+  }
+
+  /** The size of the files of all jobs, in bytes. Not more than the limit, apart from their records. */
+  get bytes(): number {
+    return this.#space.bytes;
+  }
+
+  /**
+   * Reads all jobs, ordered by id, and removes what earlier processes left behind. A damaged job is skipped and
+   * reported; its files stay.
+   * @throws JobStorageFailed if the folder cannot be created or read.
+   */
+  async load(): Promise<JobFiles<R>[]> {
+    const { root } = this.#options;
+    await inStorage(() => mkdir(root, { recursive: true, mode: 0o700 }));
+    return this.#lookAll();
+  }
+
+  /**
+   * All jobs, ordered by id, as other processes have saved them by now. Costs one list of names per job, and its record
+   * is read only if it has changed; nothing if the folder is not shared. Calls at the same time are one.
+   * @throws JobStorageFailed if the folder cannot be read.
+   */
+  refresh(): Promise<JobFiles<R>[]> {
+    if (!this.#options.isShared) return Promise.resolve(this.#all);
+    this.#refreshing ??= this.#lookAll().finally(() => {
+      this.#refreshing = null;
+    });
+    return this.#refreshing;
+  }
+
+  /**
+   * A job as it is saved by now, read as by `refresh`; `null` if there is none. One that cannot be read is reported, and
+   * is as it was before.
+   */
+  async find(id: string): Promise<JobFiles<R> | null> {
+    if (this.#options.isShared && ID.test(id)) {
+      await this.#look(id).catch((error: unknown) => this.#skip(id, error));
+    }
+    return this.#jobs.get(id) ?? null;
+  }
+
+  /**
+   * Makes this process the owner of a job, at its last checkpoint: former owners can save nothing any more. To be called
+   * with a lease, so that owners do not take a job from each other. Copies output that its owner has not released. A job
+   * that this process owns already, also in a folder that is not shared, is returned as it is; `null` without a job.
+   * @throws JobStorageFull or JobStorageFailed, also if another process claims it at the same time.
+   */
+  async claim(id: string): Promise<JobFiles<R> | null> {
+    if (!this.#options.isShared) return this.#jobs.get(id) ?? null;
+    const folder = join(this.#options.root, id);
+    return inStorage(async () => {
+      const [latest] = ID.test(id) ? await fencesIn(folder) : [];
+      if (latest === undefined) return null;
+      const known = this.#jobs.get(id);
+      if (known?.isOwned && known.fence === latest) return known;
+      const fence = latest + 1;
+      const path = await claimFence(folder, fence);
+      await this.#copy(folder, path);
+      await saveNames(folder);
+      const [now] = await fencesIn(folder);
+      if (now !== fence) throw new JobStorageFailed('another process takes it over');
+      const files = await this.#load(id, { fence, path, stamp: '' }, true);
+      await this.#set(files, null);
+      // Whoever comes next reads the files of this owner.
+      await removeEarlier(folder, fence).catch(() => {});
+      return files;
+    });
+  }
+
+  /**
+   * Creates a job. Its input is written first: if that fails, or the process ends, there is no job.
+   * @throws JobStorageFull or JobStorageFailed; BadUserInput for an input that is too large; the error of the input;
+   * TypeError for an invalid id.
+   */
+  async create(id: string, record: R, input?: JobInput): Promise<JobFiles<R>> {
+    const { clock, isOwned, root } = this.#options;
+    if (!ID.test(id)) throw new TypeError(`"${id}" is not the id of a job`);
+    if (this.#jobs.has(id)) throw new JobStorageFailed('it exists');
+    if (!isOwned()) throw new JobStorageFailed('another process uses the folder');
+    this.#space.take(0);
+    const path = join(root, `${id}.new`);
+    await inStorage(async () => {
+      await mkdir(root, { recursive: true, mode: 0o700 });
+      await mkdir(path, { mode: 0o700 });
+    });
+    const file = new GrowingFile(join(path, jobFileNames.input), this.#space);
+    try {
+      if (input) await writeInput(file, input);
+      const lengths: SavedLengths = {
+        data: 0,
+        seen: 0,
+        input: input ? file.bytes : null,
+        changedAt: Math.floor(clock.wall()),
+        isDiscarded: false,
+      };
+      const saved = { record, lengths };
+      await inStorage(async () => {
+        await replaceSavedJob(path, textOfJob(saved));
+        await rename(path, join(root, id));
+      });
+      await saveNames(root);
+      const sizes = {
+        data: 0,
+        seen: 0,
+        input: file.bytes,
+        record: Buffer.byteLength(textOfJob(saved)),
+      };
+      const job = this.#filesOf({ id, fence: 0, path: join(root, id), saved, sizes }, true);
+      await this.#set(job, null);
+      return job;
+    } catch (error) {
+      await removeJobFiles(path).catch(() => {});
+      throw error;
+    } finally {
+      // It is counted as a file of the job by now, or not at all.
+      await file.release();
+    }
+  }
+
+  /**
+   * Removes a job with all its files, if there is one. Who reads its output can read on.
+   * @throws JobStorageFailed; the rest of its files is then removed by the next `load`.
+   */
+  async remove(id: string): Promise<void> {
+    const { root } = this.#options;
+    const job = this.#jobs.get(id);
+    if (!job) return;
+    const path = join(root, `${id}.old`);
+    await job.end(() => rename(join(root, id), path));
+    if (this.#jobs.get(id) === job) this.#jobs.delete(id);
+    await inStorage(() => removeJobFiles(path));
+    await saveNames(root);
+  }
+
+  /** Gives up what was appended since the last checkpoints, and holds no file open. Waits for running methods. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#jobs.values()].map((job) => job.close()));
+  }
+
+  get #all(): JobFiles<R>[] {
+    return [...this.#jobs.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
+  }
+
+  async #lookAll(): Promise<JobFiles<R>[]> {
+    const { root } = this.#options;
+    const entries = await inStorage(() => readdir(root, { withFileTypes: true }));
+    const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+    for (const name of names.sort()) {
+      if (ID.test(name)) await this.#look(name).catch((error: unknown) => this.#skip(name, error));
+      else if (LEFTOVER.test(name)) await this.#removeLeftover(name);
+    }
+    for (const id of this.#jobs.keys()) {
+      if (!names.includes(id)) await this.#look(id).catch(() => {});
+    }
+    return this.#all;
+  }
+
+  /** What another process of a shared folder creates now stays. */
+  async #removeLeftover(name: string): Promise<void> {
+    const { clock, isShared, root } = this.#options;
+    const path = join(root, name);
+    try {
+      if (isShared && clock.wall() - (await stat(path)).mtimeMs < LONGEST_MS) return;
+      await removeJobFiles(path);
+    } catch (error) {
+      if (!isMissing(error)) this.#skip(name, error);
+    }
+  }
+
+  /** Reports a job that cannot be used, once. */
+  #skip(name: string, error: unknown): void {
+    const { complain, root } = this.#options;
+    const reason = reasonOf(error);
+    if (this.#damaged.get(name) === reason) return;
+    this.#damaged.set(name, reason);
+    const path = join(root, name);
+    complain(`${path}: this job cannot be used and is skipped (${reason}).`);
+  }
+
+  /** Reads a job if others have changed it. @throws TypeError or Error of the file system if that is impossible. */
+  async #look(id: string): Promise<void> {
+    const folder = join(this.#options.root, id);
+    for (let tries = 1; ; tries += 1) {
+      const known = this.#jobs.get(id);
+      const place = await newestPlace(folder);
+      if (!place) {
+        if (known && known === this.#jobs.get(id)) await this.#forget(known);
+        return;
+      }
+      const isSame = known?.isOwned || this.#stamps.get(id) === place.stamp;
+      if (known?.fence === place.fence && isSame) return;
+      try {
+        await this.#set(await this.#load(id, place, !this.#options.isShared), place.stamp);
+        this.#damaged.delete(id);
+        return;
+      } catch (error) {
+        const isMoved = (await newestPlace(folder))?.stamp !== place.stamp;
+        if (!isMoved || tries === MOST_TRIES) throw error;
+      }
+    }
+  }
+
+  /** Knows a job by other files than before. */
+  async #set(files: JobFiles<R>, stamp: string | null): Promise<void> {
+    const before = this.#jobs.get(files.id);
+    const isLatest = before?.isOwned ? files.fence > before.fence : true;
+    if (before && !isLatest) return files.leave();
+    this.#jobs.set(files.id, files);
+    if (stamp === null) this.#stamps.delete(files.id);
+    else this.#stamps.set(files.id, stamp);
+    await before?.leave();
+  }
+
+  async #forget(files: JobFiles<R>): Promise<void> {
+    this.#jobs.delete(files.id);
+    this.#stamps.delete(files.id);
+    await files.leave();
+  }
+
+  /** Gives a new owner the files of the one before. */
+  async #copy(folder: string, path: string): Promise<void> {
+    const { outputName, parse } = this.#options;
+    try {
+      const from = await newestPlace(folder);
+      if (!from) throw new JobStorageFailed('it was removed');
+      const { lengths, record } = readSavedJob(from.path, parse);
+      await copyJobFiles(from.path, path, { lengths, outputName: outputName(record) });
+      await replaceSavedJob(
+        path,
+        textOfJob({ record, lengths: { ...lengths, isReleased: false } }),
+      );
+    } catch (error) {
+      await removeJobFiles(path).catch(() => {});
+      throw error;
+    }
+  }
+
+  async #load(id: string, { fence, path }: JobPlace, isOwned: boolean): Promise<JobFiles<R>> {
+    const { isShared, outputName, parse } = this.#options;
+    const saved = readSavedJob(path, parse);
+    const { data, input, isDiscarded, seen } = saved.lengths;
+    // Otherwise they are files that the owner writes or removes now.
+    if (!isShared) {
+      await rm(join(path, jobFileNames.nextRecord), { force: true });
+      const { csv, input: lines, jsonl, seen: rows } = jobFileNames;
+      if (isDiscarded) await removeFiles(path, [csv, jsonl, lines, rows]);
+    }
+    const size = (name: string) => sizeOf(join(path, name));
+    const sizes = {
+      data: await size(outputName(saved.record)),
+      seen: await size(jobFileNames.seen),
+      input: await size(jobFileNames.input),
+      record: await size(jobFileNames.record),
+    };
+    if (sizes.data < data || sizes.seen < seen || sizes.input < (input ?? 0)) {
+      throw new TypeError(SHORT);
+    }
+    return this.#filesOf({ id, fence, path, saved, sizes }, isOwned);
+  }
+
+  #filesOf(
+    of: {
+      readonly id: string;
+      readonly fence: number;
+      readonly path: string;
+      readonly saved: SavedJob<R>;
+      readonly sizes: Readonly<Record<'data' | 'input' | 'record' | 'seen', number>>;
+    },
+    isOwned: boolean,
+  ): JobFiles<R> {
+    const { clock, isOwned: isFolderOwned, isShared, outputName, root } = this.#options;
+    const folder = join(root, of.id);
+    return new JobFiles({
+      ...of,
+      clock,
+      space: this.#space,
+      outputName: outputName(of.saved.record),
+      isOwned: isOwned ? isFolderOwned : () => false,
+      newestFence: isShared ? async () => (await fencesIn(folder))[0] ?? -1 : null,
+    });
+  }
+}
+
+/** An error of `input` is not one of the storage. */
+async function writeInput(file: GrowingFile, { chunks, maxBytes }: JobInput): Promise<void> {
+  for await (const chunk of chunks) {
+    if (file.bytes + chunk.length > maxBytes) {
+      throw new BadUserInput(`The file is larger than ${maxBytes} bytes.`);
+    }
+    await file.append(chunk);
+  }
+  await file.save();
+}
+
+async function inStorage<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw storageErrorOf(error);
+  }
+}
