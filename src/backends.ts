@@ -108,7 +108,14 @@ type OwnOptions = Required<
 > & { readonly pageSize: number; readonly ownKey: boolean; readonly settle: SettleTimes };
 
 function createBackend(
-  { classes, rateLimit, rateWindowMs, reserves, timeoutMs }: Omit<UpstreamConfig, 'endpoint'>,
+  {
+    classes,
+    jobsMinPerMinute,
+    rateLimit,
+    rateWindowMs,
+    reserves,
+    timeoutMs,
+  }: Omit<UpstreamConfig, 'endpoint'>,
   {
     cache,
     clock,
@@ -159,6 +166,7 @@ function createBackend(
     rateWindowMs,
     reserves,
     classes,
+    jobsMinPerMinute,
     records,
     rowLocks: replicas?.rowLocks,
     savedCache,

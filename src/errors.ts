@@ -22,6 +22,8 @@ export type ErrorCode =
   | 'OUTCOME_UNKNOWN'
   | 'IDEMPOTENCY_KEY_IN_USE'
   | 'IDEMPOTENCY_KEY_REUSED'
+  | 'JOBS_NOT_CONFIGURED'
+  | 'TOO_MANY_JOBS'
   | 'INTERNAL_SERVER_ERROR';
 
 /** The upstream APIs by the names they have in the graph (`UpstreamName`). */
@@ -85,7 +87,8 @@ export type InputIssueCode =
   | 'INVALID_FILENAME'
   | 'NOT_FOR_TYPE'
   | 'UNKNOWN_OPTION'
-  | 'REPEATED_OPTION';
+  | 'REPEATED_OPTION'
+  | 'INVALID_OPERATION';
 
 /** A validation error: a code for programs, parameters for translations, and a message for people. */
 export interface InputFault {

@@ -11,6 +11,7 @@ import type { UpstreamName } from './errors.ts';
 import { currentRequestId } from './http/door/every-request.ts';
 import { shutDown } from './http/shutdown.ts';
 import { ListenError } from './http/socket/listen.ts';
+import { openJobFolder } from './jobs/storage/open-folder.ts';
 import { dailyReads } from './links/history/watched-lists.ts';
 import type { EventStream } from './observe/event-stream.ts';
 import { HistoryFile } from './observe/history/history-file.ts';
@@ -101,6 +102,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
               quotas: () => classQuotas(config, backends.clients, keys),
             },
             idempotency: () => records.gauges,
+            jobs: () => jobs.counts,
             live: () => live?.size ?? { streams: 0, groups: 0, bytes: 0 },
             replicas: config.redis ? () => replicas?.gauges : undefined,
           },
@@ -208,6 +210,16 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     market: backends.market?.lists ?? null,
   };
   counts.watch(dailyReads(config.historyWatch, lists, keys));
+  const { dir, maxBytes: jobBytes } = config.jobs;
+  const jobFiles = openJobFolder({
+    sandbox: config.sandbox,
+    dir,
+    stateDir: journal.folder,
+    isOwned,
+    maxBytes: jobBytes,
+    clock,
+    complain,
+  });
   const purchaseCode = sandbox?.market.purchaseCodes.valid[0];
   const { pages } = overrides;
   const parts = {
@@ -216,6 +228,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     clock,
     digest,
     idempotency: () => records.gauges,
+    jobFolder: jobFiles.folder,
     keys,
     pages,
     purchaseCode,
@@ -225,8 +238,9 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     usage,
     watches,
   };
-  const { graphql, http, operators, live, console } = createServers(config, parts);
+  const { graphql, http, operators, jobs, live, console } = createServers(config, parts);
   replicas?.start();
+  await jobs.load();
   let url = '';
   let operatorsUrl = '';
   let closing: Promise<void> | undefined;
@@ -247,6 +261,8 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
       closing ??= (async () => {
         events.emit('draining', null);
         console?.drain();
+        // Their requests need slots that requests of callers can use now.
+        await jobs.drain();
         await shutDown({
           clock,
           servers: operators ? [http, operators] : [http],
@@ -267,6 +283,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
         journal.close();
         await replicas?.close();
         await sandbox?.close();
+        await jobFiles.close();
         clock.end();
       })();
       await closing;

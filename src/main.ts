@@ -12,6 +12,7 @@ type Command = (args: readonly string[], env: NodeJS.ProcessEnv) => void | Promi
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
   sandbox: async () => (await import('./commands/sandbox.ts')).runSandbox,
   token: async () => (await import('./commands/token.ts')).makeToken,
+  export: async () => (await import('./commands/export/export.ts')).runExport,
   'check-config': async () => (await import('./commands/check-config.ts')).checkConfig,
   'print-schema': async () => (await import('./commands/print-schema.ts')).printSchema,
   version: async () => (await import('./commands/help.ts')).printVersion,
@@ -43,8 +44,12 @@ async function main(args: readonly string[], env: NodeJS.ProcessEnv): Promise<vo
 }
 
 async function run(name: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
-  // A reader that has seen enough, such as `head`.
-  process.stdout.on('error', () => process.exit());
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // A reader that has seen enough, such as `head`.
+    if (error.code === 'EPIPE') process.exit();
+    process.stderr.write(`The output cannot be written (${error.code ?? error.message}).\n`);
+    process.exit(1);
+  });
   if (!Object.hasOwn(commands, name)) {
     const { UsageError } = await import('./commands/faults.ts');
     const names = Object.keys(commands).join(', ');

@@ -287,6 +287,7 @@ export class Replicas {
 }
 
 function keyOf({ baseUrl, limits, name }: ConfiguredUpstream, secret: string) {
-  const { classes, rateLimit, rateWindowMs, reserves, timeoutMs } = limits;
-  return { upstream: name, baseUrl, secret, classes, rateLimit, rateWindowMs, reserves, timeoutMs };
+  const { classes, jobsMinPerMinute, rateLimit, rateWindowMs, reserves, timeoutMs } = limits;
+  const own = { classes, jobsMinPerMinute, rateLimit, rateWindowMs, reserves, timeoutMs };
+  return { upstream: name, baseUrl, secret, ...own };
 }

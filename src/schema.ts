@@ -22,6 +22,8 @@ import './links/history/scan-history.graph.ts';
 import './links/brand/splash-page.graph.ts';
 import './links/account/user.graph.ts';
 import './links/previous.graph.ts';
+import './graph/jobs/job.graph.ts';
+import './graph/jobs/start-jobs.graph.ts';
 import './graph/usage.graph.ts';
 import './market/item.graph.ts';
 import './market/purchase.graph.ts';

@@ -3,6 +3,7 @@ import { CompiledQueries } from './answers/compiled/compiled-queries.ts';
 import { createFastPath } from './answers/fast-path.ts';
 import { AnswerParts, answerBytes, RememberedAnswers } from './answers/remembered-answers.ts';
 import { Replies } from './answers/replies.ts';
+import type { Authenticator } from './auth/authenticate.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
 import type { Backends } from './backends.ts';
 import type { Config } from './config/config.ts';
@@ -12,6 +13,7 @@ import { createConsole } from './console/create-console.ts';
 import type { ConsoleFeed } from './console/feed.ts';
 import type { Digest } from './digest.ts';
 import { createFilesRoute } from './files/files.ts';
+import { createJobDataRoute, type JobDownload } from './files/job-data.ts';
 import { UploadPlaces } from './files/upload-places.ts';
 import type { GraphContext } from './graph/context.ts';
 import { exampleOperations } from './graphiql/examples.ts';
@@ -22,6 +24,7 @@ import {
   createSources,
   type Sources,
 } from './graphql/context.ts';
+import { JobExecutor } from './graphql/job-executor.ts';
 import { OperationTexts } from './graphql/limits/operation-texts.ts';
 import { createMaskError, type MaskError } from './graphql/mask-error.ts';
 import { gatewayPlugins } from './graphql/plugins.ts';
@@ -38,6 +41,9 @@ import { Codings } from './http/encoding/codings.ts';
 import { createBuiltPages } from './http/pages/built-pages.ts';
 import { createLandingPage } from './http/pages/landing.ts';
 import { createHttpServers, type HttpOptions, type HttpServer } from './http/server.ts';
+import { isFinal, type JobRecord } from './jobs/job.ts';
+import { Jobs, type StoredJob } from './jobs/jobs.ts';
+import type { JobFolder } from './jobs/storage/job-folder.ts';
 import { LiveHub } from './live/hub.ts';
 import type { IdempotencyGauges } from './observe/metrics/write-metrics.ts';
 import type { Telemetry } from './observe/telemetry.ts';
@@ -56,6 +62,8 @@ interface Parts {
   readonly backends: Backends;
   readonly cache: Cache;
   readonly clock: Clock;
+  /** Where jobs are stored; `null` if they cannot be. */
+  readonly jobFolder: JobFolder<JobRecord> | null;
   readonly keys: OwnKeys;
   readonly digest: Digest;
   /** The folder of the pages for browsers; absent for those of the build. */
@@ -81,6 +89,7 @@ interface Shared {
   readonly bodyLimits: BodyLimits;
   readonly callers: Callers;
   readonly contexts: ContextFactory;
+  readonly jobs: Jobs;
   readonly live: LiveHub | null;
   readonly maskError: MaskError;
   readonly operations: CompiledQueries;
@@ -95,10 +104,17 @@ export interface Servers {
   readonly http: HttpServer;
   /** The pages for operators, if they have a separate port. */
   readonly operators: HttpServer | null;
+  readonly jobs: Jobs;
   /** All live queries; `null` if disabled. */
   readonly live: LiveHub | null;
   /** The data of the console; `null` if metrics are disabled. */
   readonly console: ConsoleFeed | null;
+}
+
+/** A job as it is downloaded. */
+function downloadOf({ files, record: { name, state, task } }: StoredJob): JobDownload {
+  const format = task.kind === 'EXPORT' ? task.format : 'JSONL';
+  return { files, name, format, isComplete: isFinal(state) };
 }
 
 /** The signal of a caller whose answer costs too little to be given up with them. */
@@ -119,6 +135,7 @@ export function createServers(config: Config, parts: Parts): Servers {
     clients: parts.backends.clients,
     clock: parts.clock,
     idempotency: parts.idempotency,
+    jobs: parts.jobFolder && config.jobs.most > 0 ? shared.jobs : null,
     keys: parts.keys,
     live: shared.live,
     shared: parts.replicas,
@@ -128,13 +145,11 @@ export function createServers(config: Config, parts: Parts): Servers {
   });
   const options = httpOptions(config, parts, shared, { graphql, state, console });
   const { http, operators } = createHttpServers(options, config.metricsPort !== null);
-  return { graphql, http, operators, live: shared.live, console };
+  return { graphql, http, operators, jobs: shared.jobs, live: shared.live, console };
 }
 
-function createShared(
-  config: Config,
-  { backends, cache, clock, digest, keys, telemetry, usage }: Parts,
-): Shared {
+function createShared(config: Config, parts: Parts): Shared {
+  const { backends, cache, clock, digest, keys, telemetry, usage } = parts;
   const { events } = telemetry;
   const complain = (sentence: string) => events.emit('complaint', { sentence });
   const authenticate = createAuthenticator(config.auth, {
@@ -155,6 +170,7 @@ function createShared(
     callers,
     sources,
     clock,
+    jobs: () => jobs,
     usage,
     exposeUserApiKeys,
     uploadInlineMaxBytes,
@@ -163,6 +179,11 @@ function createShared(
   });
   const access = schemaAccess(config);
   const texts = new OperationTexts(schema, config.operationLimits, access);
+  const maskError = createMaskError(
+    (error) => events.emit('defect', { error, requestId: currentRequestId() }),
+    { suggestions: access === 'all' },
+  );
+  const jobs = createJobs(config, parts, { authenticate, contexts, maskError, texts });
   // Whole responses and parts share the memory for responses.
   const maxBytes = Math.ceil(answerBytes(config.cacheMaxBytes) / 2);
   return {
@@ -171,10 +192,8 @@ function createShared(
     callers,
     contexts,
     live: createLive(config, { clock, digest, telemetry }),
-    maskError: createMaskError(
-      (error) => events.emit('defect', { error, requestId: currentRequestId() }),
-      { suggestions: access === 'all' },
-    ),
+    jobs,
+    maskError,
     door: new Door({
       authenticate,
       hostGuard: createHostGuard(config.host, config.allowedHosts),
@@ -194,6 +213,44 @@ function createShared(
     sources,
     texts,
   };
+}
+
+function createJobs(
+  { jobs: limits, persistedOperations }: Config,
+  { backends, clock, jobFolder: folder, keys, telemetry: { events } }: Parts,
+  {
+    authenticate,
+    contexts,
+    maskError,
+    texts,
+  }: { readonly authenticate: Authenticator } & Pick<Shared, 'contexts' | 'maskError' | 'texts'>,
+): Jobs {
+  return new Jobs({
+    clock,
+    schema,
+    folder,
+    limits,
+    operations: new JobExecutor({
+      contexts,
+      maskError,
+      texts,
+      clock,
+      schema,
+      persistedOperations,
+      forecastMs(upstream, calls) {
+        const client = backends.clients.find((each) => each.upstream === upstream);
+        const budget = client?.budgets.lookAt(keys[upstream].credential);
+        return budget?.bulkForecastMs(calls, client?.heldMs) ?? Number.POSITIVE_INFINITY;
+      },
+    }),
+    // Callers without a token file keep the permissions that they had when they started a job.
+    viewerOf: (owner) => (authenticate.named ? authenticate.named(owner.name) : owner),
+    changed({ error, id, state, task: { kind } }) {
+      const facts = { job: id, kind, state, ...(error && { code: error.code }) };
+      events.emit('notice', { message: 'job', facts });
+    },
+    defect: (error) => events.emit('defect', { error }),
+  });
 }
 
 function createLive(
@@ -247,7 +304,7 @@ interface HttpParts {
 function httpOptions(
   config: Config,
   { backends, clock, keys, pages, purchaseCode, sandbox, telemetry, usage, watches }: Parts,
-  { answers, bodyLimits, callers, door, maskError, operations, sources }: Shared,
+  { answers, bodyLimits, callers, door, jobs, maskError, operations, sources }: Shared,
   { graphql, state, console }: HttpParts,
 ): HttpOptions {
   const { events, metrics } = telemetry;
@@ -274,6 +331,15 @@ function httpOptions(
       events,
       places: new UploadPlaces(config.uploadMaxConcurrent, config.links.rateLimit),
       maxBytes: config.uploadMaxBytes,
+      maskError,
+    }),
+    jobData: createJobDataRoute({
+      clock,
+      codings,
+      find(viewer, id) {
+        const job = jobs.find(viewer, id);
+        return job && downloadOf(job);
+      },
       maskError,
     }),
     landing: createLandingPage({

@@ -18,6 +18,12 @@ interface Presented {
  */
 export type Authenticate = (presented: Presented) => Viewer | Promise<Viewer>;
 
+/** Identifies callers, and finds some of them again without their credentials. */
+export interface Authenticator extends Authenticate {
+  /** The caller with a name, with its current permissions; `null` if it has none. Absent if callers are not known by name. */
+  readonly named?: (name: string) => Viewer | null;
+}
+
 /** The dependencies of the authenticators. */
 export interface AuthWorld {
   readonly clock: Clock;

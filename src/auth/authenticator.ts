@@ -1,9 +1,9 @@
-import type { AuthConfig, Authenticate, AuthWorld } from './authenticate.ts';
+import type { AuthConfig, Authenticate, Authenticator, AuthWorld } from './authenticate.ts';
 import { createPassthrough } from './passthrough.ts';
 import { createTokenCheck } from './token.ts';
 
 /** Creates the configured authenticator. */
-export function createAuthenticator(config: AuthConfig, world: AuthWorld): Authenticate {
+export function createAuthenticator(config: AuthConfig, world: AuthWorld): Authenticator {
   switch (config.mode) {
     case 'none':
       return ({ address }) => ({ name: address, isAnonymous: true, role: 'admin' });

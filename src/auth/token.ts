@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { WatchedFile } from '../storage/watched-file.ts';
-import type { Authenticate, AuthWorld } from './authenticate.ts';
+import type { Authenticate, Authenticator, AuthWorld } from './authenticate.ts';
 import { bearerOf, unauthenticated } from './refusal.ts';
 import { type KnownToken, MAX_TOKEN_FILE_BYTES, parseTokenFile } from './token-file.ts';
 import type { Viewer } from './viewer.ts';
@@ -21,7 +21,7 @@ type Entries = ReadonlyMap<string, Entry>;
  * The tokens are hashed once and fast. A slow hash is for passwords, which can be guessed; these have 256 random
  * bits.
  */
-export function createTokenCheck(file: string, world: AuthWorld): Authenticate {
+export function createTokenCheck(file: string, world: AuthWorld): Authenticator {
   const { classes } = world;
   const tokens = new WatchedFile<Entries>({
     file,
@@ -32,16 +32,20 @@ export function createTokenCheck(file: string, world: AuthWorld): Authenticate {
     failed: (reason) =>
       world.complain(`AUTH_TOKENS_FILE cannot be used: ${reason}. The previous tokens stay valid.`),
   });
-  return ({ authorization }) => {
+  const isValid = ({ expiresAt }: Entry): boolean => expiresAt > world.clock.wall();
+  const authenticate: Authenticate = ({ authorization }) => {
     // How long a lookup takes can depend on the digest that is looked for and on those in the file. That
     // reveals nothing about a token: none can be chosen for its digest, nor be found from it.
     const found = tokens.current.get(hash('sha256', bearerOf(authorization, 'a token')));
     if (!found) throw unauthenticated('The token is unknown.', true);
-    if (found.expiresAt <= world.clock.wall()) {
-      throw unauthenticated('The token has expired.', true);
-    }
+    if (!isValid(found)) throw unauthenticated('The token has expired.', true);
     return found.viewer;
   };
+  const named = (name: string): Viewer | null => {
+    const found = [...tokens.current.values()].find(({ viewer }) => viewer.name === name);
+    return found && isValid(found) ? found.viewer : null;
+  };
+  return Object.assign(authenticate, { named });
 }
 
 function entriesOf(tokens: readonly KnownToken[]): Entries {

@@ -1,6 +1,8 @@
 import type { Viewer } from '../auth/viewer.ts';
+import type { Jobs } from '../jobs/jobs.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { DryRun } from '../upstream/dry-run/dry-run.ts';
+import type { ReadWatcher } from '../upstream/operation.ts';
 import type { Receipt } from '../upstream/receipt.ts';
 import type { Usage } from '../usage/usage.ts';
 import type { KeyedFields } from './keyed/keyed-fields.ts';
@@ -19,6 +21,10 @@ export interface GraphContext {
   readonly clock: Clock;
   /** Counts requests by caller; `null` if nothing is recorded. */
   readonly usage: Usage | null;
+  /** The jobs of the gateway. */
+  readonly jobs: Jobs;
+  /** Present for a live query: watches what is in its result and no cache entry. */
+  readonly watcher?: Pick<ReadWatcher, 'look'>;
   /** Whether `User.apiKey` may be returned at all. */
   readonly exposeUserApiKeys: boolean;
   /** Largest file that a GraphQL request may carry. */

@@ -70,6 +70,9 @@ const InputIssueCodeRef = builder.enumType('InputIssueCode', {
     REPEATED_OPTION: {
       description: 'An option of `PUT /files/:filename` is set more than once.',
     },
+    INVALID_OPERATION: {
+      description: 'The text is not an operation that a job can execute.',
+    },
   } satisfies Record<InputIssueCode, { description: string }>,
 });
 

@@ -324,6 +324,47 @@ query Deferred {
 }
 `;
 
+const startExport = `# A job reads a list and the lists in its items to their ends,
+# from slots of the rate limit that others leave. Run it, then
+# Jobs. The file is at the path in url.
+mutation Export($input: StartExportInput!) {
+  startExport(input: $input) {
+    __typename
+    ... on Job {
+      id
+      state
+      url
+    }
+    ... on InvalidInput {
+      message
+    }
+  }
+}
+`;
+
+/** What the example exports. */
+const channelsWithItems =
+  '{ channels { nodes { id name items { nodes { __typename ... on LinkItem { title link } } } } } }';
+
+const jobs = `# Progress, current while it is open. Costs no upstream
+# request. For one job: job(id: "…") { … }
+query Jobs @live {
+  jobs(first: 3) {
+    nodes {
+      id
+      name
+      state
+      rowsDone
+      rowsTotal
+      callsSpent
+      callsLeft
+      readyAt
+      url
+    }
+  }
+}
+`;
+
 const upload = `# Choose a file below Run. The response contains its short link.
 mutation Upload($input: UploadFileInput!) {
   uploadFile(input: $input) {
@@ -359,6 +400,8 @@ export function exampleOperations(purchaseCode = 'a purchase code of yours'): re
     { query: newPixel },
     { query: liveCampaigns },
     { query: deferred },
+    { query: startExport, variables: { input: { query: channelsWithItems } } },
+    { query: jobs },
     { query: upload },
   ];
 }

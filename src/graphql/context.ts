@@ -6,6 +6,7 @@ import { UpstreamFailure } from '../errors.ts';
 import type { GraphContext } from '../graph/context.ts';
 import { Source } from '../graph/rows/source.ts';
 import { asksForDryRun, type Callers, dryRunHeader } from '../http/door/caller.ts';
+import type { Jobs } from '../jobs/jobs.ts';
 import { account } from '../links/account/account.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { Client } from '../upstream/client.ts';
@@ -100,6 +101,17 @@ export interface ContextFactory {
   readonly cacheOnly: (viewer: Viewer) => GraphContext;
   /** Of one run of a live query. */
   readonly live: (viewer: Viewer, terms: LiveTerms) => GraphContext;
+  /** Of an operation of a job. */
+  readonly job: (viewer: Viewer, terms: JobTerms) => GraphContext;
+}
+
+/** How an operation of a job is executed. */
+interface JobTerms {
+  /** See `Caller.bulk`. */
+  readonly acceptsFrom: number;
+  readonly signal: AbortSignal;
+  /** Present if it is only priced. */
+  readonly dryRun?: DryRun;
 }
 
 /** How a live query is run. */
@@ -121,13 +133,15 @@ export function createContextFactory(options: {
   readonly sources: Sources;
   readonly clock: Clock;
   readonly exposeUserApiKeys: boolean;
+  /** The jobs, whose operations need this factory. */
+  readonly jobs: () => Jobs;
   readonly usage: Usage | null;
   readonly uploadInlineMaxBytes: number;
   /** For how long a run waits for its turn when there is an older result to look at, in milliseconds. */
   readonly patienceMs: number;
 }): ContextFactory {
   const { callers, clock, exposeUserApiKeys, patienceMs, sources } = options;
-  const { uploadInlineMaxBytes, usage } = options;
+  const { jobs, uploadInlineMaxBytes, usage } = options;
   const contextOf = (viewer: Viewer, caller: Caller, mode?: ExecutionMode): GraphContext => {
     const { links, market } = sources(viewer, caller, mode);
     return {
@@ -136,7 +150,9 @@ export function createContextFactory(options: {
       market,
       receipt: caller.receipt,
       ...(mode?.kind === 'planned' ? { dryRun: mode.dryRun } : {}),
+      ...(mode?.kind === 'watched' ? { watcher: mode.watcher } : {}),
       clock,
+      jobs: jobs(),
       usage,
       exposeUserApiKeys,
       uploadInlineMaxBytes,
@@ -156,6 +172,11 @@ export function createContextFactory(options: {
       const caller = callers.callerOf(viewer, { prefer: null, signal });
       const maxWaitMs = isPatient ? Math.max(caller.maxWaitMs, patienceMs) : caller.maxWaitMs;
       return contextOf(viewer, { ...caller, maxWaitMs }, { kind: 'watched', watcher });
+    },
+    job: (viewer, { acceptsFrom, dryRun, signal }) => {
+      const caller = callers.callerOf(viewer, { prefer: null, signal });
+      const mode = dryRun && ({ kind: 'planned', dryRun } as const);
+      return contextOf(viewer, { ...caller, bulk: { acceptsFrom } }, mode);
     },
   };
 }

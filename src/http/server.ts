@@ -5,6 +5,7 @@ import type { Arrival, FastPath, FastPathServer } from '../answers/fast-path.ts'
 import type { RequestNames } from '../answers/request-names.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { FilesRoute } from '../files/files.ts';
+import type { JobDataRoute } from '../files/job-data.ts';
 import type { GraphiqlPage } from '../graphiql/graphiql.ts';
 import { ASK_LIVE } from '../graphql/limits/operation-texts.ts';
 import type { SchemaPage } from '../graphql/schema-page.ts';
@@ -59,6 +60,8 @@ export interface HttpOptions {
   readonly landing: LandingPage;
   /** Handles `/files/...`; `null` if uploads are impossible. */
   readonly files: FilesRoute | null;
+  /** Handles `/jobs/...`. */
+  readonly jobData: JobDataRoute;
   /** Handles `/schema.graphql`. */
   readonly schemaPage: SchemaPage;
   /** Handle the paths for probes and operators. */
@@ -123,7 +126,7 @@ function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
 type Routes = readonly (readonly [path: string, route: Route])[];
 
 function routesOfCallers(options: HttpOptions): Routes {
-  const { files, landing, schemaPage } = options;
+  const { files, jobData, landing, schemaPage } = options;
   return [
     [
       '/graphql',
@@ -132,6 +135,7 @@ function routesOfCallers(options: HttpOptions): Routes {
       },
     ],
     ['/files/', files ? { answer: filesInTurn(files), limitsBody: true } : nothing],
+    ['/jobs/', { answer: jobData }],
     ['/schema.graphql', { answer: schemaPage }],
     ['/', { answer: landing }],
   ];
@@ -187,7 +191,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   };
   const routeOf = ({ url = '/' }: IncomingMessage): Route => {
     const [path = '/'] = url.split('?', 1);
-    const below = /^\/(?:files|assets)\//.exec(path);
+    const below = /^\/(?:files|assets|jobs)\//.exec(path);
     return routes.get(below ? below[0] : path) ?? nothing;
   };
   const watch = (arrival: Arrival, { limitsBody }: Route): void => {

@@ -30,6 +30,7 @@ describe('loadConfig with nothing set', () => {
     });
     expect(config.links).toEqual({
       endpoint: null,
+      jobsMinPerMinute: 2,
       rateLimit: 30,
       rateWindowMs: 60_000,
       reserves: { writes: 0.1, newcomers: 0 },
@@ -40,6 +41,7 @@ describe('loadConfig with nothing set', () => {
     });
     expect(config.market).toEqual({
       endpoint: null,
+      jobsMinPerMinute: 2,
       rateLimit: 60,
       rateWindowMs: 60_000,
       reserves: { writes: 0.1, newcomers: 0 },

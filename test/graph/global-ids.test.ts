@@ -1,13 +1,21 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { getNamedType, isListType, isObjectType } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { schema } from '../../src/schema.ts';
+import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
 import { type Connection, type Row, startWorld, type World } from '../support/gateway.ts';
 
 let world: World;
+const folder = mkdtempSync(join(tmpdir(), 'ids-'));
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startWorld({ journal: { ...keysAreNew, folder } });
 });
-afterAll(() => world.close());
+afterAll(async () => {
+  await world.close();
+  rmSync(folder, { recursive: true });
+});
 
 /** Every field of Query that lists objects, and whether it does so as a connection. */
 function lists(): { field: string; paged: boolean }[] {
@@ -46,6 +54,9 @@ describe('A global id', () => {
         seen.set(id, [...(seen.get(id) ?? []), field]);
       }
     };
+    const start =
+      'startExport(input: { query: "{ channels { nodes { id } } }", startAt: "2099-01-01T00:00:00Z" })';
+    await world.data(`mutation { a: ${start} { __typename } b: ${start} { __typename } }`);
     expect(lists().length).toBeGreaterThan(10);
     for (const { field, paged } of lists()) {
       if (paged) {

@@ -117,7 +117,10 @@ describe('an operation', () => {
     'of GraphiQL’s examples is answered: %o',
     async ({ query, variables }) => {
       const { errors } = await door.ask(query, null, variables ? { variables } : {});
-      expect(errors).toEqual([]);
+      // The gateway of this test has no folder for jobs, which is found out only after the limits.
+      const isJob = query.includes('StartExportInput');
+      const codes = errors.map(({ extensions }) => extensions?.['code']);
+      expect(codes).toEqual(isJob ? ['JOBS_NOT_CONFIGURED'] : []);
     },
   );
 

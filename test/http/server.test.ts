@@ -34,6 +34,7 @@ function small(options: Partial<HttpOptions> = {}): HttpServer {
     graphiql: null,
     landing: (_, response) => response.end('the landing page'),
     files: null,
+    jobData: (_, response) => response.end(),
     assets: null,
     pages: createOperatorPages({
       access: 'off',

@@ -46,6 +46,7 @@ async function serve(
     graphiql: null,
     landing: () => undefined,
     files: null,
+    jobData: () => undefined,
     assets: createBuiltPages(new Codings(true), folder).asset,
     pages: createOperatorPages({
       access: 'off',

@@ -1,0 +1,326 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import type { Viewer } from '../auth/viewer.ts';
+import { GatewayError } from '../errors.ts';
+import type { MaskError } from '../graphql/mask-error.ts';
+import type { Admission } from '../http/door/admission.ts';
+import { lingering } from '../http/door/body/linger.ts';
+import { holdsETag } from '../http/door/headers/etag.ts';
+import type { Codings } from '../http/encoding/codings.ts';
+import { errorAnswer, respond } from '../http/respond.ts';
+import { type ByteRange, requestedRange } from '../jobs/storage/byte-range.ts';
+import { type DataReader, writePieces } from '../jobs/storage/data-reader.ts';
+import type { JobFiles, JobOutputState } from '../jobs/storage/job-files.ts';
+import { type AtOnce, inBackground } from '../scheduling/at-once.ts';
+import type { Clock } from '../scheduling/clock.ts';
+import { SharedPool } from '../scheduling/shared-pool.ts';
+
+/** The output of a job, to be downloaded. */
+export interface JobDownload {
+  readonly files: Pick<JobFiles<unknown>, 'id' | 'openData' | 'output'>;
+  /** The name of the file without its extension; any text. */
+  readonly name: string;
+  readonly format: 'JSONL' | 'CSV';
+  /** Whether no more lines will follow. */
+  readonly isComplete: boolean;
+}
+
+/** The dependencies of the route for the output of jobs. */
+export interface JobDataOptions {
+  readonly clock: Clock;
+  readonly codings: Codings;
+  /** A job that a viewer may see; `null` if there is none. */
+  readonly find: (viewer: Viewer, id: string) => AtOnce<JobDownload | null>;
+  readonly maskError: MaskError;
+}
+
+/** Handles everything under `/jobs/`. */
+export type JobDataRoute = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  admission: Admission,
+) => void;
+
+/** Downloads at a time, of all callers and of one: each holds a file and about 64 KiB, or 400 KiB with compression. */
+const MOST_OF_ALL = 32;
+const MOST_OF_ONE = 4;
+/** When to try again for a place: how long the downloads under way will take is unknown. */
+const RETRY_AFTER_MS = 5000;
+/** A file up to this size is not compressed, in bytes. */
+const MIN_GZIP_BYTES = 1024;
+/** The only level whose speed is about that of a network. */
+const GZIP_LEVEL = 1;
+
+const PATH = /^\/jobs\/([0-9a-z-]{1,40})\/data$/;
+const TYPES = { JSONL: 'application/jsonl', CSV: 'text/csv; charset=utf-8; header=present' };
+const EXTENSIONS = { JSONL: 'jsonl', CSV: 'csv' };
+
+/** `TOO_MANY_STREAMS` for a download that is not begun. */
+class TooManyDownloads extends GatewayError {
+  override readonly name = 'TooManyDownloads';
+  /** 429 for the limit of the caller, otherwise 503. */
+  readonly status: 429 | 503;
+  constructor(status: 429 | 503) {
+    const whose = status === 429 ? 'Your' : 'The';
+    super(
+      'TOO_MANY_STREAMS',
+      `${whose} limit of concurrent downloads is reached. Retry after a running download has ended.`,
+      { details: { retryAfterMs: RETRY_AFTER_MS } },
+    );
+    this.status = status;
+  }
+}
+
+/** A status that is not an internal error, with its code and headers. */
+class Refused extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly headers: Readonly<Record<string, string>>;
+  constructor(status: number, code: string, message: string, headers = {}) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.headers = headers;
+  }
+}
+
+/**
+ * `GET /jobs/:id/data` sends the output of a job, up to its last complete line while it runs. Its beginning never
+ * changes: a client continues a download with `Range` and `If-Range`. Without `Range`, the body is compressed if the
+ * client accepts that. A reader that takes nothing for 30 s is disconnected, as in all responses (`StallGuard`). Costs
+ * no upstream request.
+ * Implements: RFC 9110 sections 13 and 14, RFC 6266.
+ */
+export function createJobDataRoute(options: JobDataOptions): JobDataRoute {
+  const places = new SharedPool(MOST_OF_ALL, MOST_OF_ONE);
+  return (request, response, admission) => {
+    const Allow = 'GET, HEAD, OPTIONS';
+    const { method } = request;
+    if (method === 'OPTIONS') {
+      const headers = { Allow, ...admission.preflightHeaders('GET, HEAD') };
+      respond(response, { status: 204, headers });
+      return;
+    }
+    const answered =
+      method === 'GET' || method === 'HEAD'
+        ? answer(request, response, { ...options, admission, places })
+        : Promise.reject(new Refused(405, 'BAD_USER_INPUT', 'Download with GET.', { Allow }));
+    inBackground(answered.catch((error: unknown) => refuse(response, error, options)));
+  };
+}
+
+interface Terms extends JobDataOptions {
+  readonly admission: Admission;
+  readonly places: SharedPool;
+}
+
+/** Resolves when the response has ended. */
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  terms: Terms,
+): Promise<void> {
+  const { admission, codings, find } = terms;
+  const id = PATH.exec((request.url ?? '').split('?', 1)[0] ?? '')?.[1];
+  if (id === undefined) throw notFound();
+  admission.refuseForeign();
+  const viewer = await admission.identify();
+  const job = await find(viewer, id);
+  const output = job?.files.output;
+  if (!job || !output || response.destroyed) throw notFound();
+  const { headers, method } = request;
+  // A part is one of the bytes of the file. To HEAD it does not apply.
+  const asked = method === 'GET' ? headers.range : undefined;
+  const isGzip =
+    asked === undefined &&
+    output.bytes > MIN_GZIP_BYTES &&
+    codings.packed(request, ['gzip']) === 'gzip';
+  const etag = etagOf(job, output, isGzip);
+  const modified = modifiedAt(output, terms.clock);
+  const state = stateOf(headers, etag, modified);
+  if (state === 'CHANGED') throw new Refused(412, 'BAD_USER_INPUT', 'The file has changed.');
+  const isSame = isOfSame(headers, etag, modified);
+  const range = isSame && state === 'SEND' ? requestedRange(asked, output.bytes) : null;
+  if (range === 'UNSATISFIABLE') throw unsatisfiable(output);
+  const begin = (): void => {
+    setHead(response, { job, etag, modified });
+    if (state === 'KNOWN') response.statusCode = 304;
+    else setBodyHead(response, job, { isGzip, range, size: output.bytes });
+  };
+  if (state === 'KNOWN' || method === 'HEAD') {
+    begin();
+    response.end();
+    return;
+  }
+  await inPlace(viewer.name, terms.places, async () => {
+    const reader = await job.files.openData();
+    try {
+      if (!reader || response.destroyed) throw notFound();
+      begin();
+      await sendBody(response, reader, { isGzip, range: range ?? { start: 0, end: output.bytes } });
+    } finally {
+      await reader?.close();
+    }
+  });
+}
+
+/** @throws TooManyDownloads `TOO_MANY_STREAMS` */
+async function inPlace(
+  caller: string,
+  places: SharedPool,
+  work: () => Promise<void>,
+): Promise<void> {
+  if (places.heldBy(caller) >= MOST_OF_ONE) throw new TooManyDownloads(429);
+  if (!places.mayTake(caller)) throw new TooManyDownloads(503);
+  places.add(caller, 1);
+  try {
+    await work();
+  } finally {
+    places.add(caller, -1);
+  }
+}
+
+/** Sends a part as it is, or the whole compressed. A failure ends the connection: the client sees that bytes are missing. */
+async function sendBody(
+  response: ServerResponse,
+  reader: DataReader,
+  { isGzip, range: { end, start } }: { readonly isGzip: boolean; readonly range: ByteRange },
+): Promise<void> {
+  const pieces = reader.pieces(start, end);
+  if (!isGzip) {
+    if (await writePieces(pieces, response)) response.end();
+    return;
+  }
+  const gzip = createGzip({ level: GZIP_LEVEL });
+  // Who has left closes both.
+  const sent = pipeline(gzip, response).catch(() => {});
+  try {
+    if (await writePieces(pieces, gzip)) gzip.end();
+  } catch (error) {
+    gzip.destroy();
+    throw error;
+  }
+  // Until then the rest is in memory.
+  await sent;
+}
+
+/** The tag of the output: its lines never change, so its size and the time of its last line identify it. */
+function etagOf({ files }: JobDownload, { bytes, changedAt }: JobOutputState, isGzip: boolean) {
+  return `"${files.id}-${bytes}-${changedAt.toString(36)}${isGzip ? '-gzip' : ''}"`;
+}
+
+/**
+ * When the output was changed, in whole seconds as HTTP has it; `null` during that second. So no two states of it have
+ * the same time.
+ */
+function modifiedAt({ changedAt }: JobOutputState, clock: Clock): number | null {
+  const second = Math.floor(changedAt / 1000);
+  return second < Math.floor(clock.wall() / 1000) ? second * 1000 : null;
+}
+
+/** What the conditions of a request mean: that it is refused, that the client has the file, or that it is sent. */
+function stateOf(
+  headers: IncomingHttpHeaders,
+  etag: string,
+  modified: number | null,
+): 'CHANGED' | 'KNOWN' | 'SEND' {
+  const { 'if-match': match, 'if-none-match': noneMatch } = headers;
+  if (match === undefined) {
+    if (modified !== null && modified > dateIn(headers['if-unmodified-since'])) return 'CHANGED';
+  } else if (match.trim() !== '*' && !match.split(',').some((each) => each.trim() === etag)) {
+    return 'CHANGED';
+  }
+  if (noneMatch !== undefined) return holdsETag(noneMatch, etag) ? 'KNOWN' : 'SEND';
+  return modified !== null && modified <= dateIn(headers['if-modified-since']) ? 'KNOWN' : 'SEND';
+}
+
+/** Whether a part that is requested is one of the file that the client has begun to download. */
+function isOfSame(headers: IncomingHttpHeaders, etag: string, modified: number | null): boolean {
+  const condition = headers['if-range']?.toString();
+  if (condition === undefined || condition === etag) return true;
+  return modified !== null && dateIn(condition) === modified;
+}
+
+/** A date in milliseconds since 1970; `NaN` for anything else, such as a tag. */
+function dateIn(header: string | undefined): number {
+  return header !== undefined && /^[A-Z].* GMT$/.test(header) ? Date.parse(header) : Number.NaN;
+}
+
+/** Sets the headers that a 304 has, too. */
+function setHead(
+  response: ServerResponse,
+  of: { readonly job: JobDownload; readonly etag: string; readonly modified: number | null },
+): void {
+  response.setHeader('ETag', of.etag);
+  if (of.modified !== null)
+    response.setHeader('Last-Modified', new Date(of.modified).toUTCString());
+  // A tag is one of bytes, so they must not be compressed on their way.
+  response.setHeader('Cache-Control', 'private, no-cache, no-transform');
+  response.appendHeader('Vary', 'Accept-Encoding, Authorization');
+  response.setHeader('Accept-Ranges', 'bytes');
+  response.setHeader('Content-Disposition', attachmentOf(of.job));
+}
+
+function setBodyHead(
+  response: ServerResponse,
+  { format }: JobDownload,
+  of: { readonly isGzip: boolean; readonly range: ByteRange | null; readonly size: number },
+): void {
+  const { isGzip, range, size } = of;
+  response.statusCode = range ? 206 : 200;
+  response.setHeader('Content-Type', TYPES[format]);
+  if (isGzip) response.setHeader('Content-Encoding', 'gzip');
+  else response.setHeader('Content-Length', range ? range.end - range.start : size);
+  if (range) response.setHeader('Content-Range', `bytes ${range.start}-${range.end - 1}/${size}`);
+}
+
+/**
+ * A header with which browsers save a file. A part has another name than the whole.
+ * Implements: RFC 6266, RFC 8187.
+ */
+function attachmentOf({ format, isComplete, name }: JobDownload): string {
+  const end = `${isComplete ? '' : '.partial'}.${EXTENSIONS[format]}`;
+  // Neither a path, nor a character that a system rejects, nor one that hides what follows.
+  const safe = name.replace(/[\p{C}\p{Zl}\p{Zp}<>:"/\\|?*]/gu, '_').replace(/^[\s.]+|[\s.]+$/g, '');
+  const file = (Array.from(safe).slice(0, 100).join('') || 'data') + end;
+  const plain = file.replace(/[^ -$&-~]/gu, '_');
+  const header = `attachment; filename="${plain}"`;
+  if (plain === file) return header;
+  const encoded = encodeURIComponent(file).replace(
+    /['()*]/g,
+    (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return `${header}; filename*=UTF-8''${encoded}`;
+}
+
+function notFound(): Refused {
+  return new Refused(404, 'NOT_FOUND', 'There is no job with this id, or its output has expired.');
+}
+
+function unsatisfiable({ bytes }: JobOutputState): Refused {
+  const headers = { 'Content-Range': `bytes */${bytes}`, 'Accept-Ranges': 'bytes' };
+  return new Refused(416, 'BAD_USER_INPUT', `The file has ${bytes} bytes so far.`, headers);
+}
+
+function refuse(response: ServerResponse, error: unknown, options: JobDataOptions): void {
+  if (response.hasHeader('ETag')) {
+    // The head of the file is set, and perhaps sent. The error is reported, but not shown.
+    if (!(error instanceof Refused)) options.maskError(error);
+    response.destroy();
+    return;
+  }
+  const body = lingering(options.clock);
+  if (error instanceof Refused) {
+    const { code, headers, message, status } = error;
+    respond(
+      response,
+      errorAnswer({ message, extensions: { code, http: { status, headers } } }),
+      body,
+    );
+    return;
+  }
+  const shown = errorAnswer(options.maskError(error));
+  const status = error instanceof TooManyDownloads ? error.status : shown.status;
+  respond(response, { ...shown, status }, body);
+}

@@ -1,0 +1,233 @@
+import { resolveArrayConnection } from '@pothos/plugin-relay';
+import { isFinal, type JobError, type JobProgress, type JobRecord } from '../../jobs/job.ts';
+import { builder, connectionOf } from '../builder.ts';
+import type { GraphContext } from '../context.ts';
+import { parseId } from '../ids/global-id.ts';
+
+const JobKindRef = builder.enumType('JobKind', {
+  description: 'What a job does.',
+  values: {
+    EXPORT: { description: 'It reads a list to its end, into a file.' },
+    CHANGES: { description: 'It executes a mutation once for each line of a file.' },
+  },
+});
+
+const JobStateRef = builder.enumType('JobState', {
+  description: 'How far a job is, or how it has ended.',
+  values: {
+    QUEUED: { description: 'It has not started: its time has not come.' },
+    RUNNING: { description: 'It is executed, also while it waits for slots of the rate limit.' },
+    PAUSED: {
+      description:
+        'It does nothing until it is resumed: its caller has paused it, or `error` says why.',
+    },
+    DONE: { description: 'It is complete.' },
+    FAILED: {
+      description: 'It ended before it was complete; `error` says why. Its output is kept.',
+    },
+    CANCELED: { description: 'It was canceled. Its output is kept.' },
+    EXPIRED: { description: 'It ended long ago, and its output was deleted.' },
+  },
+});
+
+const JobErrorRef = builder.objectRef<JobError>('JobError').implement({
+  description: 'Why a job has failed or is paused.',
+  fields: (t) => ({
+    code: t.exposeString('code', {
+      nullable: false,
+      description: 'What is wrong, as a code: those of errors, and `JOB_STORAGE_FULL`.',
+    }),
+    message: t.exposeString('message', {
+      nullable: false,
+      description: 'What is wrong, as a sentence.',
+    }),
+  }),
+});
+
+const JobSpanRef = builder
+  .objectRef<{ readonly oldest: number; readonly newest: number }>('JobSpan')
+  .implement({
+    description: 'When the data in the output of a job was requested from the APIs.',
+    fields: (t) => ({
+      oldest: t.field({
+        type: 'DateTime',
+        nullable: false,
+        description: 'The time of the oldest data.',
+        resolve: ({ oldest }) => momentOf(oldest),
+      }),
+      newest: t.field({
+        type: 'DateTime',
+        nullable: false,
+        description: 'The time of the newest data.',
+        resolve: ({ newest }) => momentOf(newest),
+      }),
+    }),
+  });
+
+/** The type of `Query.job`. */
+export const JobRef = builder.objectRef<JobRecord>('Job');
+
+builder.node(JobRef, {
+  description:
+    'An export or a bulk change. It runs in the background, from slots of the rate limit that are left, and continues after a restart.',
+  id: { resolve: ({ id }) => id, parse: (id) => Number(id) },
+  loadWithoutCache: (id, context) => readJob(String(id), context),
+  fields: (t) => ({
+    kind: t.field({
+      type: JobKindRef,
+      nullable: false,
+      description: 'What it does.',
+      resolve: ({ task }) => task.kind,
+    }),
+    state: t.field({
+      type: JobStateRef,
+      nullable: false,
+      description: 'How far it is, or how it has ended.',
+      resolve: ({ state }) => state,
+    }),
+    name: t.exposeString('name', {
+      nullable: false,
+      description: 'The field that it reads or executes, such as `channels`.',
+    }),
+    createdAt: t.field({
+      type: 'DateTime',
+      nullable: false,
+      description: 'When it was created.',
+      resolve: ({ createdAt }) => momentOf(createdAt),
+    }),
+    createdBy: t.string({
+      description: 'The name of the caller that has started it; null for a caller without a name.',
+      resolve: ({ owner }) => (owner.isAnonymous ? null : owner.name),
+    }),
+    startAt: t.field({
+      type: 'DateTime',
+      nullable: false,
+      description: 'The earliest time at which it starts.',
+      resolve: ({ startAt }) => momentOf(startAt),
+    }),
+    endedAt: t.field({
+      type: 'DateTime',
+      description: 'When it has ended; null before.',
+      resolve: ({ endedAt }) => (endedAt === null ? null : momentOf(endedAt)),
+    }),
+    readyAt: t.field({
+      type: 'DateTime',
+      description:
+        'When it will probably be complete, if no other caller needs slots; null while that is unknown, and if it has ended or is paused. For changes that were only checked, when they would be complete if they were started now.',
+      resolve: (record, _args, { jobs }) => {
+        const readyAt = jobs.readyAt(record);
+        return readyAt === null ? null : momentOf(readyAt);
+      },
+    }),
+    rowsDone: t.int({
+      nullable: false,
+      description: 'Number of items of the list, or lines of the input, that are complete.',
+      resolve: ({ progress }) => progress.rowsDone,
+    }),
+    rowsTotal: t.int({
+      description: 'Number of all of them; null while it is unknown.',
+      resolve: ({ progress }) => progress.rowsTotal,
+    }),
+    lines: t.int({
+      nullable: false,
+      description: 'Number of lines of the output.',
+      resolve: ({ progress }) => progress.lines,
+    }),
+    failures: t.int({
+      nullable: false,
+      description: 'Number of items or lines with errors.',
+      resolve: ({ progress }) => progress.failures,
+    }),
+    callsSpent: t.int({
+      nullable: false,
+      description: 'Number of upstream requests that it has sent.',
+      resolve: ({ progress }) => progress.calls,
+    }),
+    callsLeft: t.int({
+      description:
+        'Estimated number of further upstream requests; null while it is unknown, and if it has ended. For changes that were only checked, those that they would need.',
+      resolve: ({ progress, state, task }) => {
+        const isPrice = task.kind === 'CHANGES' && task.checkOnly && state === 'DONE';
+        return isFinal(state) && !isPrice ? null : progress.callsLeft;
+      },
+    }),
+    asOf: t.field({
+      type: JobSpanRef,
+      description:
+        'When the data in its output was requested; null before the first data, and for changes.',
+      resolve: ({ progress }) => spanOf(progress),
+    }),
+    url: t.string({
+      description:
+        'The path of its output on this server, which is a file of complete lines at each time. Null if it was deleted.',
+      resolve: ({ id, state }) => (state === 'EXPIRED' ? null : `/jobs/${id}/data`),
+    }),
+    bytes: t.float({
+      nullable: false,
+      description: 'Size of its output.',
+      resolve: ({ id }, _args, { jobs, viewer }) => jobs.find(viewer, id)?.files.output?.bytes ?? 0,
+    }),
+    error: t.expose('error', {
+      type: JobErrorRef,
+      description: 'Why it has failed or is paused; null otherwise.',
+    }),
+  }),
+});
+
+builder.queryField('job', (t) =>
+  t.field({
+    type: JobRef,
+    nullable: true,
+    description:
+      'Looks up a job; null if it does not exist or belongs to another caller. With `@live`, its progress is delivered as it changes. Costs no upstream request.',
+    args: {
+      id: t.arg.id({ required: true, description: 'The `id` of a job that the caller may see.' }),
+    },
+    resolve: (_root, { id }, context) => readJob(String(parseId('Job', id)), context),
+  }),
+);
+
+builder.queryField('jobs', (t) =>
+  t.connection(
+    {
+      type: JobRef,
+      nullable: false,
+      description:
+        'The jobs of this caller, the latest first; administrators see all. Costs no upstream request.',
+      args: {
+        state: t.arg({ type: JobStateRef, description: 'Only jobs in this state.' }),
+      },
+      resolve: (_root, { state, ...args }, { jobs, receipt, viewer, watcher }) => {
+        receipt.changesWithTime();
+        const list = () => jobs.list(viewer, state ?? null);
+        watcher?.look(`jobs ${state ?? ''}`, () => list().map(stateText).join(' '));
+        const all = list();
+        return { ...resolveArrayConnection({ args }, all), totalCount: all.length };
+      },
+    },
+    ...connectionOf('Job', 'jobs'),
+  ),
+);
+
+/** A job that the viewer may see. */
+function readJob(id: string, { jobs, receipt, viewer, watcher }: GraphContext): JobRecord | null {
+  receipt.changesWithTime();
+  const read = () => jobs.find(viewer, id)?.record ?? null;
+  watcher?.look(`job ${id}`, () => stateText(read()));
+  return read();
+}
+
+/** A text that changes with a job. */
+function stateText(record: JobRecord | null): string {
+  if (!record) return '';
+  const { calls, lines, rowsDone } = record.progress;
+  return [record.id, record.state, calls, lines, rowsDone].join();
+}
+
+function spanOf({ newest, oldest }: JobProgress) {
+  return oldest === null || newest === null ? null : { newest, oldest };
+}
+
+function momentOf(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,630 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { createServer, request, type Server } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { setTimeout } from 'node:timers/promises';
+import { gunzipSync } from 'node:zlib';
+import * as fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { unauthenticated } from '../../src/auth/refusal.ts';
+import type { Viewer } from '../../src/auth/viewer.ts';
+import { createJobDataRoute, type JobDownload } from '../../src/files/job-data.ts';
+import { createMaskError } from '../../src/graphql/mask-error.ts';
+import { Door } from '../../src/http/door/admission.ts';
+import { createHostGuard } from '../../src/http/door/host-guard.ts';
+import { Origins } from '../../src/http/door/origins.ts';
+import { Codings } from '../../src/http/encoding/codings.ts';
+import { encodeResponse } from '../../src/http/encoding/encode-response.ts';
+import { Drain } from '../../src/http/socket/drain.ts';
+import { openOutput } from '../../src/jobs/storage/data-reader.ts';
+import type { JobFiles } from '../../src/jobs/storage/job-files.ts';
+import { folderAt, type Marked, openFilesIn } from '../jobs/storage/job-stage.ts';
+import { anyText } from '../support/any-text.ts';
+import { rounds } from '../support/rounds.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+const ORIGIN = 'https://app.example';
+
+let clock: VirtualClock;
+let root = '';
+let server: Server;
+let port = 0;
+/** By id; each belongs to `ann`. */
+let jobs: Map<string, JobDownload>;
+let defects: unknown[];
+let sockets: Socket[];
+
+beforeEach(async () => {
+  clock = new VirtualClock();
+  root = mkdtempSync(join(tmpdir(), 'job-data-'));
+  jobs = new Map();
+  defects = [];
+  sockets = [];
+  server = serverOf();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  ({ port } = server.address() as AddressInfo);
+});
+afterEach(async () => {
+  for (const socket of sockets) socket.destroy();
+  server.closeAllConnections();
+  server.close();
+  await once(server, 'close');
+  rmSync(root, { recursive: true });
+});
+
+/** The route behind the door, the encoder and the guard of the gateway. */
+function serverOf(): Server {
+  const codings = new Codings(true);
+  const route = createJobDataRoute({
+    clock,
+    codings,
+    find: ({ name }, id) => (name === 'stranger' ? null : (jobs.get(id) ?? null)),
+    maskError: createMaskError((error) => defects.push(error)),
+  });
+  const door = new Door({
+    origins: new Origins([ORIGIN], { loopback: false, onRefused: () => {} }),
+    authenticate: ({ authorization }) => {
+      const name = /^Bearer (.+)$/.exec(authorization ?? '')?.[1];
+      if (name === undefined) throw unauthenticated('A token is needed.', false);
+      return { name, role: 'viewer' } satisfies Viewer;
+    },
+    hostGuard: createHostGuard('127.0.0.1', []),
+  });
+  const made = createServer((asked, response) => {
+    drain.watch(response);
+    encodeResponse(response, codings.for(asked));
+    route(asked, response, door.admit(asked, false));
+  });
+  const drain = new Drain(made, { clock, graceMs: 1000 });
+  return made;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: Buffer;
+  /** The code of the error. */
+  readonly code: string | undefined;
+}
+
+/** Asks on a connection of its own, without a library that unpacks. */
+function ask(headers: Record<string, string> = {}, path = '/jobs/a-1/data', method = 'GET') {
+  const all = { authorization: 'Bearer ann', ...headers };
+  return new Promise<Answer>((resolve, reject) => {
+    const terms = { port, path, method, headers: all, agent: false };
+    const asked = request(terms, (response) => {
+      // oxlint-disable-next-line promise/always-return
+      const answered = buffer(response).then((body) => {
+        const isError = /json;/.test(response.headers['content-type'] ?? '') && body.length > 0;
+        const code = isError ? JSON.parse(body.toString()).errors[0].extensions.code : undefined;
+        const status = response.statusCode ?? 0;
+        resolve({ status, headers: response.headers as Answer['headers'], body, code });
+      });
+      answered.catch(reject);
+    });
+    asked.on('error', reject).end();
+  });
+}
+
+/** A job with these lines. */
+async function job(lines: string, more: Partial<JobDownload> = {}): Promise<JobFiles<Marked>> {
+  const files = await folderAt(root, { clock }).create('a-1', { mark: 'new' });
+  await files.append(lines);
+  await files.checkpoint({ mark: 'one' });
+  jobs.set('a-1', { files, name: 'channels', format: 'JSONL', isComplete: true, ...more });
+  await clock.advance(1000);
+  return files;
+}
+
+/** A job whose output is a file of this size. Its content is zeros, which take no space on the disk. */
+function largeJob(bytes: number, content = ''): void {
+  const path = join(root, 'large');
+  writeFileSync(path, content);
+  truncateSync(path, bytes);
+  jobs.set('a-1', {
+    files: {
+      id: 'a-1',
+      output: { bytes, changedAt: clock.wall() },
+      openData: () => openOutput(path, bytes),
+    },
+    name: 'channels',
+    format: 'JSONL',
+    isComplete: true,
+  });
+}
+
+/** Sends a request on a connection that never reads. */
+async function askUnread(headers: Record<string, string> = {}): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  sockets.push(socket);
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  socket.pause();
+  const all = { host: 'localhost', authorization: 'Bearer ann', ...headers };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`GET /jobs/a-1/data HTTP/1.1\r\n${lines.join('')}\r\n`);
+  return socket;
+}
+
+/** Waits until something is so. */
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await setTimeout(1);
+}
+
+const manyLines = (count: number) =>
+  Array.from(
+    { length: count },
+    (_, index) => `${JSON.stringify({ id: index, text: 'ä'.repeat(index % 30) })}\n`,
+  ).join('');
+
+describe('a download', () => {
+  it('is the whole output, line by line', async () => {
+    const lines = manyLines(20_000);
+    await job(lines);
+    const { body, headers, status } = await ask();
+    expect(status).toBe(200);
+    expect(body.toString() === lines).toBe(true);
+    expect(body.toString().split('\n')).toHaveLength(20_001);
+    expect(headers).toMatchObject({
+      'content-type': 'application/jsonl',
+      'content-length': String(Buffer.byteLength(lines)),
+      'accept-ranges': 'bytes',
+      'cache-control': 'private, no-cache, no-transform',
+      'content-disposition': 'attachment; filename="channels.jsonl"',
+      etag: expect.stringMatching(/^"a-1-[^"]+"$/),
+      'last-modified': 'Tue, 01 Jan 2030 00:00:00 GMT',
+      vary: expect.stringContaining('Accept-Encoding'),
+    });
+  });
+
+  it('of a table is CSV with a header', async () => {
+    const files = await folderAt(root, { clock }).create('a-1', {
+      mark: 'new',
+      output: 'data.csv',
+    });
+    await files.append('id\r\n1\r\n');
+    await files.checkpoint({ mark: 'one', output: 'data.csv' });
+    jobs.set('a-1', { files, name: 'channels', format: 'CSV', isComplete: true });
+    const { body, headers } = await ask();
+    expect(body.toString()).toBe('id\r\n1\r\n');
+    expect(headers['content-type']).toBe('text/csv; charset=utf-8; header=present');
+    expect(headers['content-disposition']).toBe('attachment; filename="channels.csv"');
+  });
+
+  it('while the job runs has the lines of its last checkpoint, and another name', async () => {
+    const files = await job('1\n2\n', { isComplete: false });
+    await files.append('3\n');
+    const { body, headers } = await ask();
+    expect(body.toString()).toBe('1\n2\n');
+    expect(headers['content-disposition']).toBe('attachment; filename="channels.partial.jsonl"');
+  });
+
+  it('of no lines is empty', async () => {
+    await job('');
+    for (const headers of [{}, { 'accept-encoding': 'gzip' }]) {
+      const { body, headers: sent, status } = await ask(headers);
+      expect([status, body.length, sent['content-length']]).toEqual([200, 0, '0']);
+    }
+    const part = await ask({ range: 'bytes=0-' });
+    expect([part.status, part.headers['content-range']]).toEqual([416, 'bytes */0']);
+  });
+
+  it('has the same headers for HEAD, and no body', async () => {
+    await job(manyLines(1000));
+    for (const headers of [{}, { 'accept-encoding': 'gzip' }, { 'accept-encoding': 'br' }]) {
+      const get = await ask(headers);
+      const head = await ask({ ...headers, range: 'bytes=0-1' }, '/jobs/a-1/data', 'HEAD');
+      expect([head.status, head.body.length]).toEqual([200, 0]);
+      const its = { date: '', connection: '', 'transfer-encoding': '' };
+      expect({ ...head.headers, ...its }).toEqual({ ...get.headers, ...its });
+    }
+  });
+});
+
+describe('a part', () => {
+  it('is that part of the whole', async () => {
+    const whole = Buffer.from(manyLines(5000));
+    await job(whole.toString());
+    const size = whole.length;
+    const anyOffset = fc.oneof(fc.nat(size - 1), fc.constantFrom(0, 65_535, 65_536, size - 1));
+    const anyRange = fc.oneof(
+      fc.tuple(anyOffset, anyOffset).map(([one, other]) => {
+        const [first, last] = [Math.min(one, other), Math.max(one, other)];
+        return { range: `bytes=${first}-${last}`, first, last };
+      }),
+      anyOffset.map((first) => ({ range: `bytes=${first}-`, first, last: size - 1 })),
+      fc.integer({ min: 1, max: 2 * size }).map((length) => {
+        return { range: `bytes=-${length}`, first: Math.max(0, size - length), last: size - 1 };
+      }),
+    );
+    await fc.assert(
+      fc.asyncProperty(anyRange, async ({ first, last, range }) => {
+        const { body, headers, status } = await ask({ range, 'accept-encoding': 'gzip, br' });
+        expect(status).toBe(206);
+        expect(headers['content-range']).toBe(`bytes ${first}-${last}/${size}`);
+        expect(headers['content-length']).toBe(String(last - first + 1));
+        expect(headers['content-encoding']).toBeUndefined();
+        expect(body.equals(whole.subarray(first, last + 1))).toBe(true);
+      }),
+      { numRuns: rounds(100) },
+    );
+  });
+
+  it('behind the end is refused with the size', async () => {
+    await job('12345\n');
+    for (const range of ['bytes=6-', 'bytes=100-200', 'bytes=-0']) {
+      const { code, headers, status } = await ask({ range });
+      expect([status, headers['content-range'], code]).toEqual([
+        416,
+        'bytes */6',
+        'BAD_USER_INPUT',
+      ]);
+      expect(headers['content-disposition']).toBeUndefined();
+    }
+  });
+
+  it('that is not one valid range is the whole', async () => {
+    await job('12345\n');
+    for (const range of ['bytes=0-1,3-4', 'bytes=4-2', 'lines=0-1', 'bytes=x']) {
+      const { body, headers, status } = await ask({ range, 'accept-encoding': 'gzip' });
+      expect([status, body.toString()]).toEqual([200, '12345\n']);
+      expect(headers['content-range']).toBeUndefined();
+    }
+  });
+
+  it('is of the file that was begun, otherwise the whole is sent', async () => {
+    const files = await job('12345\n');
+    const { headers } = await ask();
+    const partOf = async (ifRange: string) =>
+      (await ask({ range: 'bytes=2-3', 'if-range': ifRange })).status;
+    const etag = headers['etag'] ?? '';
+    const date = headers['last-modified'] ?? '';
+    expect([await partOf(etag), await partOf(date)]).toEqual([206, 206]);
+    expect(await partOf(`W/${etag}`)).toBe(200);
+    expect(await partOf('"other"')).toBe(200);
+    expect(await partOf(new Date(Date.parse(date) + 1000).toUTCString())).toBe(200);
+    expect(await partOf('2030')).toBe(200);
+    await files.append('6\n');
+    expect([await partOf(etag), await partOf(date)]).toEqual([206, 206]);
+    await files.checkpoint({ mark: 'two' });
+    expect([await partOf(etag), await partOf(date)]).toEqual([200, 200]);
+    // Behind the end of what was, but not of what is.
+    const { status } = await ask({ range: 'bytes=6-', 'if-range': etag });
+    expect(status).toBe(200);
+    expect((await ask({ range: 'bytes=6-' })).body.toString()).toBe('6\n');
+  });
+});
+
+describe('the tag', () => {
+  it('changes with the output, and with nothing else', async () => {
+    const files = await job('1\n');
+    const tag = async (headers = {}) => (await ask(headers)).headers['etag'];
+    const first = await tag();
+    await files.append('2\n');
+    await clock.advance(5000);
+    expect(await tag()).toBe(first);
+    await files.checkpoint({ mark: 'two' });
+    const second = await tag();
+    expect(second).not.toBe(first);
+    await files.checkpoint({ mark: 'three' });
+    const [again] = await folderAt(root, { clock }).load();
+    if (again) jobs.set('a-1', { files: again, name: 'x', format: 'JSONL', isComplete: true });
+    expect(await tag()).toBe(second);
+    expect(await tag({ range: 'bytes=0-0' })).toBe(second);
+  });
+
+  it('that a client has makes a 304', async () => {
+    const files = await job(manyLines(100));
+    for (const coding of ['identity', 'gzip']) {
+      const headers = { 'accept-encoding': coding };
+      const etag = (await ask(headers)).headers['etag'] ?? '';
+      for (const condition of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
+        const {
+          body,
+          headers: sent,
+          status,
+        } = await ask({ ...headers, 'if-none-match': condition });
+        expect([status, body.length, sent['etag']]).toEqual([304, 0, etag]);
+        expect(sent['content-length']).toBeUndefined();
+        expect(sent['vary']).toContain('Accept-Encoding');
+      }
+      const { status } = await ask({ ...headers, 'if-none-match': '"x"' });
+      expect(status).toBe(200);
+    }
+    const etag = (await ask()).headers['etag'] ?? '';
+    await files.append('1\n');
+    await files.checkpoint({ mark: 'two' });
+    expect((await ask({ 'if-none-match': etag })).status).toBe(200);
+  });
+
+  it('of another state makes a 412 where it is required', async () => {
+    await job('1\n');
+    const { headers } = await ask();
+    expect((await ask({ 'if-match': headers['etag'] ?? '' })).status).toBe(200);
+    expect((await ask({ 'if-match': '*' })).status).toBe(200);
+    expect((await ask({ 'if-match': '"other"' })).status).toBe(412);
+    const date = Date.parse(headers['last-modified'] ?? '');
+    const since = (ms: number) => ({ 'if-unmodified-since': new Date(date + ms).toUTCString() });
+    expect((await ask(since(0))).status).toBe(200);
+    expect((await ask(since(-1000))).status).toBe(412);
+  });
+
+  it('can be a date, which is not sent in the second in which the output has changed', async () => {
+    const files = await job('1\n');
+    await files.append('2\n');
+    await files.checkpoint({ mark: 'two' });
+    expect((await ask()).headers['last-modified']).toBeUndefined();
+    await clock.advance(1000);
+    const date = (await ask()).headers['last-modified'] ?? '';
+    expect(date).toBe('Tue, 01 Jan 2030 00:00:01 GMT');
+    expect((await ask({ 'if-modified-since': date })).status).toBe(304);
+    const before = new Date(Date.parse(date) - 1000).toUTCString();
+    expect((await ask({ 'if-modified-since': before })).status).toBe(200);
+    expect((await ask({ 'if-modified-since': date, 'if-none-match': '"x"' })).status).toBe(200);
+  });
+});
+
+describe('compression', () => {
+  it('is of the same bytes, under another tag', async () => {
+    const lines = manyLines(20_000);
+    await job(lines);
+    const plain = await ask();
+    const packed = await ask({ 'accept-encoding': 'gzip, br' });
+    expect(packed.headers['content-encoding']).toBe('gzip');
+    expect(packed.headers['content-length']).toBeUndefined();
+    expect(packed.body.length).toBeLessThan(plain.body.length / 4);
+    expect(gunzipSync(packed.body).equals(plain.body)).toBe(true);
+    expect(packed.headers['etag']).not.toBe(plain.headers['etag']);
+    const etag = packed.headers['etag'] ?? '';
+    const part = await ask({ range: 'bytes=0-1', 'if-range': etag, 'accept-encoding': 'gzip' });
+    expect([part.status, part.headers['content-encoding']]).toEqual([200, undefined]);
+  });
+
+  it('is by no other coding, which would have the tag of the plain bytes', async () => {
+    await job(manyLines(100));
+    const plain = await ask();
+    const { body, headers } = await ask({ 'accept-encoding': 'br' });
+    expect([headers['content-encoding'], headers['etag']]).toEqual([
+      undefined,
+      plain.headers['etag'],
+    ]);
+    expect(body.equals(plain.body)).toBe(true);
+  });
+});
+
+describe('the name of the file', () => {
+  it.each([
+    ['channels', 'attachment; filename="channels.jsonl"'],
+    ['a "b" c', 'attachment; filename="a _b_ c.jsonl"'],
+    ['a\r\nX-Evil: 1', 'attachment; filename="a__X-Evil_ 1.jsonl"'],
+    ['../../etc/passwd', 'attachment; filename="_.._etc_passwd.jsonl"'],
+    ['C:\\boot', 'attachment; filename="C__boot.jsonl"'],
+    ['', 'attachment; filename="data.jsonl"'],
+    ['...', 'attachment; filename="data.jsonl"'],
+    ['50%', `attachment; filename="50_.jsonl"; filename*=UTF-8''50%25.jsonl`],
+    ['Kanäle', `attachment; filename="Kan_le.jsonl"; filename*=UTF-8''Kan%C3%A4le.jsonl`],
+    ["é'()*", `attachment; filename="_'()_.jsonl"; filename*=UTF-8''%C3%A9%27%28%29_.jsonl`],
+    ['\u202Egnp', 'attachment; filename="_gnp.jsonl"'],
+    ['\ud800', 'attachment; filename="_.jsonl"'],
+  ])('%j is sent as %s', async (name, expected) => {
+    await job('1\n', { name });
+    expect((await ask()).headers['content-disposition']).toBe(expected);
+  });
+
+  it('can be any text', async () => {
+    await job('1\n');
+    await fc.assert(
+      fc.asyncProperty(anyText(150), async (name) => {
+        const known = jobs.get('a-1');
+        if (known) jobs.set('a-1', { ...known, name });
+        const { body, headers, status } = await ask();
+        expect([status, body.toString()]).toEqual([200, '1\n']);
+        const header = headers['content-disposition'] ?? '';
+        const [, plain = '', encoded] =
+          /^attachment; filename="([ -~]+\.jsonl)"(?:; filename\*=UTF-8''([\w.!#$&+^`|~%-]+))?$/.exec(
+            header,
+          ) ?? [];
+        const file = encoded === undefined ? plain : decodeURIComponent(encoded);
+        expect(file).toMatch(/^[^/\\:"\p{C}.][^/\\:"\p{C}]*\.jsonl$/u);
+      }),
+      { numRuns: rounds(200) },
+    );
+  });
+});
+
+describe('who may not download', () => {
+  it('is told that there is no such job, as for one that is unknown or expired', async () => {
+    const files = await job('1\n');
+    const stranger = await ask({ authorization: 'Bearer stranger' });
+    const unknown = await ask({}, '/jobs/a-2/data');
+    await files.discardOutput();
+    const expired = await ask();
+    for (const { body, code, status } of [stranger, unknown, expired]) {
+      expect([status, code]).toEqual([404, 'NOT_FOUND']);
+      expect(body.toString()).toBe(stranger.body.toString());
+    }
+  });
+
+  it('without a credential is asked for one', async () => {
+    await job('1\n');
+    const { code, headers, status } = await ask({ authorization: '' });
+    expect([status, code]).toEqual([401, 'UNAUTHENTICATED']);
+    expect(headers['www-authenticate']).toBeDefined();
+    expect((await ask({ authorization: '' }, '/jobs/a-2/data')).status).toBe(401);
+  });
+
+  it('is a page of another origin', async () => {
+    await job('1\n');
+    const { code, status } = await ask({ 'sec-fetch-site': 'cross-site' });
+    expect([status, code]).toEqual([403, 'FORBIDDEN']);
+    expect((await ask({ 'sec-fetch-site': 'cross-site', origin: ORIGIN })).status).toBe(200);
+    expect((await ask({ 'sec-fetch-site': 'none' })).status).toBe(200);
+  });
+
+  it.each([
+    '/jobs/',
+    '/jobs/a-1',
+    '/jobs/a-1/data/',
+    '/jobs/a-1/other',
+    '/jobs/A/data',
+    '/jobs/../data',
+    '/jobs/%61-1/data',
+  ])('finds nothing at %s', async (path) => {
+    await job('1\n');
+    expect(await ask({}, path)).toMatchObject({ status: 404, code: 'NOT_FOUND' });
+  });
+
+  it('finds a job also behind a query', async () => {
+    await job('1\n');
+    expect((await ask({}, '/jobs/a-1/data?x=1')).status).toBe(200);
+  });
+});
+
+describe('other methods', () => {
+  it.each(['POST', 'PUT', 'DELETE', 'PATCH'])('such as %s are refused', async (method) => {
+    await job('1\n');
+    const { code, headers, status } = await ask({}, '/jobs/a-1/data', method);
+    expect([status, headers['allow'], code]).toEqual([405, 'GET, HEAD, OPTIONS', 'BAD_USER_INPUT']);
+  });
+
+  it('OPTIONS answers the preflight of a listed page', async () => {
+    const preflight = { origin: ORIGIN, 'access-control-request-headers': 'authorization,range' };
+    const { headers, status } = await ask(preflight, '/jobs/a-1/data', 'OPTIONS');
+    expect([status, headers['allow']]).toEqual([204, 'GET, HEAD, OPTIONS']);
+    expect(headers['access-control-allow-methods']).toBe('GET, HEAD');
+    expect(headers['access-control-allow-headers']).toBe('authorization,range');
+  });
+});
+
+describe('a reader that does not read', () => {
+  const SIZE = 64 * 2 ** 20;
+
+  it.each(['identity', 'gzip'])(
+    'of %s holds a file and little memory, and is cut',
+    async (coding) => {
+      // Not compressible, so that it does not fit into the buffers of the system.
+      largeJob(SIZE, coding === 'gzip' ? randomText(24 * 2 ** 20) : '');
+      const before = process.memoryUsage().arrayBuffers;
+      const socket = await askUnread({ 'accept-encoding': coding });
+      await until(() => openFilesIn(root).length === 1);
+      await setTimeout(300);
+      expect(openFilesIn(root)).toHaveLength(1);
+      expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * 2 ** 20);
+      await clock.advance(60_000);
+      await until(() => openFilesIn(root).length === 0);
+      socket.resume();
+      await once(socket, 'close');
+      expect(socket.bytesRead).toBeLessThan(SIZE);
+      expect(defects).toEqual([]);
+    },
+  );
+
+  it.each(['identity', 'gzip'])('of %s and leaves gives everything back', async (coding) => {
+    largeJob(SIZE, coding === 'gzip' ? randomText(24 * 2 ** 20) : '');
+    for (let round = 0; round < 3; round += 1) {
+      const all = await Promise.all(
+        Array.from({ length: 4 }, () => askUnread({ 'accept-encoding': coding })),
+      );
+      await until(() => openFilesIn(root).length === 4);
+      for (const socket of all) socket.destroy();
+      await until(() => openFilesIn(root).length === 0);
+    }
+    expect(defects).toEqual([]);
+  });
+
+  it('has a limit, which is not one of others', async () => {
+    largeJob(SIZE);
+    for (let count = 0; count < 4; count += 1) await askUnread();
+    await until(() => openFilesIn(root).length === 4);
+    const refused = await ask();
+    expect([refused.status, refused.code]).toEqual([429, 'TOO_MANY_STREAMS']);
+    expect(refused.headers['retry-after']).toBe('5');
+    expect(refused.headers['etag']).toBeUndefined();
+    expect((await ask({ authorization: 'Bearer bob', range: 'bytes=0-1' })).status).toBe(206);
+    // They need no place.
+    expect((await ask({}, '/jobs/a-1/data', 'HEAD')).status).toBe(200);
+    sockets[0]?.destroy();
+    await until(() => openFilesIn(root).length === 3);
+    expect((await ask({ range: 'bytes=0-1' })).status).toBe(206);
+  });
+
+  it('is one of 32 at most', async () => {
+    largeJob(SIZE);
+    for (let count = 0; count < 32; count += 1) {
+      await askUnread({ authorization: `Bearer b${count % 16}` });
+    }
+    await until(() => openFilesIn(root).length === 32);
+    const refused = await ask();
+    expect([refused.status, refused.code]).toEqual([503, 'TOO_MANY_STREAMS']);
+    expect(refused.headers['retry-after']).toBe('5');
+    sockets[0]?.destroy();
+    await until(() => openFilesIn(root).length === 31);
+    expect((await ask({ range: 'bytes=0-1' })).status).toBe(206);
+  });
+});
+
+describe('a large output', () => {
+  it.each(['identity', 'gzip'])('as %s is sent in little memory', async (coding) => {
+    const SIZE = 200 * 2 ** 20;
+    largeJob(SIZE);
+    // A process of its own, whose memory is not counted.
+    const reader = `require('http').get({ port: ${port}, path: '/jobs/a-1/data', headers: { authorization: 'Bearer ann', 'accept-encoding': '${coding}' } }, async (response) => {
+      const body = '${coding}' === 'gzip' ? response.pipe(require('zlib').createGunzip()) : response;
+      let bytes = 0;
+      for await (const piece of body) bytes += piece.length;
+      console.log(bytes);
+    })`;
+    const before = process.memoryUsage().arrayBuffers;
+    let most = 0;
+    const timer = setInterval(() => {
+      most = Math.max(most, process.memoryUsage().arrayBuffers - before);
+    }, 1);
+    const child = spawn(process.execPath, ['-e', reader], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const read = (await buffer(child.stdout)).toString();
+    clearInterval(timer);
+    expect(read.trim()).toBe(String(SIZE));
+    expect(most).toBeGreaterThan(0);
+    expect(most).toBeLessThan(16 * 2 ** 20);
+    expect(openFilesIn(root)).toEqual([]);
+  });
+});
+
+describe('a failure of the storage', () => {
+  it('before the first byte is an internal error', async () => {
+    await job('1\n');
+    rmSync(join(root, 'a-1', 'data.jsonl'));
+    const { code, headers, status } = await ask();
+    expect([status, code]).toEqual([500, 'INTERNAL_SERVER_ERROR']);
+    expect(headers['etag']).toBeUndefined();
+    expect(String(defects)).toContain('ENOENT');
+  });
+
+  it.each(['identity', 'gzip'])(
+    'after it ends the connection of %s, so that no part is taken for the whole',
+    async (coding) => {
+      await job(manyLines(20_000));
+      truncateSync(join(root, 'a-1', 'data.jsonl'), 100_000);
+      await expect(ask({ 'accept-encoding': coding })).rejects.toThrow(
+        /aborted|hang up|ECONNRESET/,
+      );
+      expect(String(defects)).toContain('too short');
+      expect(openFilesIn(root)).toEqual([]);
+    },
+  );
+});
+
+/** Text that does not become smaller. */
+function randomText(bytes: number): string {
+  const random = Buffer.alloc(bytes * 0.75);
+  let state = 1;
+  for (let at = 0; at < random.length; at += 1) {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+    random[at] = state >>> 24;
+  }
+  return random.toString('base64');
+}
