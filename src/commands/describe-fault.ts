@@ -14,9 +14,8 @@ export function describeFault(error: unknown): Failure {
     return { text: `${error.message} Try --help.`, code: exitCode.usage };
   }
   if (error instanceof ConfigError) return { text: error.message, code: exitCode.usage };
-  if (error instanceof CommandError || error instanceof ListenError) {
-    return { text: error.message, code: exitCode.fault };
-  }
+  if (error instanceof CommandError) return { text: error.message, code: error.exitCode };
+  if (error instanceof ListenError) return { text: error.message, code: exitCode.fault };
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return { text, code: exitCode.fault };
 }

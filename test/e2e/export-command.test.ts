@@ -1,0 +1,353 @@
+import { hash } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { formatTokenFile } from '../../src/auth/token-file.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { PLENTY } from '../support/gateway.ts';
+import { GATEWAY, type Running, start } from '../support/process.ts';
+
+/** Each channel costs a request: a job of several steps. */
+const NESTED = '{ channels { nodes { id name items { nodes { __typename } } } } }';
+const FLAT = 'query Names($text: String) { channels(search: $text) { nodes { id name } } }';
+/** Of the last channel that is read. */
+const LAST_ITEMS = '/api/channel/21';
+
+let sandbox: Sandbox;
+let folder: string;
+let url: string;
+let port: number;
+/** Of the requests of these tests; `null` for none. */
+let token: string | null;
+const running: Running[] = [];
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ limit: { requests: PLENTY } });
+});
+afterAll(() => sandbox.close());
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'export-command-'));
+  port = await freePort();
+  url = `http://127.0.0.1:${port}`;
+  token = null;
+});
+afterEach(async () => {
+  sandbox.links.clearFaults();
+  sandbox.links.clearLog();
+  for (const { child } of running) child.kill('SIGKILL');
+  await Promise.all(running.splice(0).map(({ ended }) => ended));
+  rmSync(folder, { recursive: true });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port: free } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return free;
+}
+
+/** The built gateway over the sandbox, on one port and one folder. */
+async function gateway(env: Readonly<Record<string, string>> = {}): Promise<Running> {
+  const started = start(process.execPath, GATEWAY, {
+    cwd: '.',
+    env: {
+      PORT: String(port),
+      AUTH_MODE: 'none',
+      LINKS_BASE_URL: sandbox.links.url,
+      LINKS_API_KEY: sandbox.links.key,
+      LINKS_RATE_LIMIT: String(PLENTY),
+      LINKS_RATE_WINDOW_MS: '1000',
+      STATE_DIR: join(folder, 'state'),
+      ...env,
+    },
+  });
+  running.push(started);
+  await started.says(/http:\/\/localhost:\d+\/graphql/);
+  return started;
+}
+
+interface Exporting extends Running {
+  /** What it has written to standard output. */
+  readonly rows: () => string;
+}
+
+/** The command, for a query. */
+function exporting(
+  query: string,
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Exporting {
+  const file = join(folder, 'query.graphql');
+  writeFileSync(file, query);
+  const command = ['dist/main.js', 'export', file, '--url', url, ...args];
+  const started = start(process.execPath, command, { cwd: '.', env });
+  running.push(started);
+  let rows = '';
+  started.child.stdout?.on('data', (text: string) => {
+    rows += text;
+  });
+  return { ...started, rows: () => rows };
+}
+
+/** The rows of a query by an export without disturbance. */
+async function undisturbed(query: string): Promise<string> {
+  const command = exporting(query);
+  expect(await command.ended).toBe(0);
+  return command.rows();
+}
+
+async function ask<T>(query: string): Promise<T> {
+  const response = await fetch(`${url}/graphql`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify({ query }),
+  });
+  return ((await response.json()) as { readonly data: T }).data;
+}
+
+interface ListedJob {
+  readonly id: string;
+  readonly state: string;
+  readonly bytes: number;
+}
+
+/** The jobs of the gateway, the latest first. */
+async function jobs(): Promise<readonly ListedJob[]> {
+  const query = '{ jobs(first: 50) { nodes { id state bytes } } }';
+  return (await ask<{ jobs: { nodes: ListedJob[] } }>(query)).jobs.nodes;
+}
+
+/** Holds back a channel, by default the last, until the returned function is called. */
+function hold(path = LAST_ITEMS): () => void {
+  let release = (): void => {};
+  const until = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  sandbox.links.fault({ kind: 'hold', path, until });
+  return release;
+}
+
+/** Resolves when a channel is requested that is held back, and all earlier rows are written. */
+async function held(written: () => number, held = LAST_ITEMS): Promise<void> {
+  await vi.waitFor(
+    async () => {
+      expect(sandbox.links.requests.some(({ path }) => path === held)).toBe(true);
+      const [job] = await jobs();
+      expect(job?.bytes).toBeGreaterThan(0);
+      expect(written()).toBe(job?.bytes);
+    },
+    { timeout: 60_000 },
+  );
+}
+
+const BOT = 'a-token-of-the-tests';
+const BOSS = 'a-token-that-sees-all-jobs';
+const ROLES = { [BOT]: 'viewer', [BOSS]: 'admin' } as const;
+
+/** Writes the file of tokens. */
+function allow(file: string, tokens: readonly (keyof typeof ROLES)[]): void {
+  const known = tokens.map((each) => {
+    return { name: each, role: ROLES[each], sha256: hash('sha256', each) };
+  });
+  writeFileSync(file, formatTokenFile(known));
+}
+
+describe('the export command', () => {
+  it('writes the rows to standard output, and nothing else', async () => {
+    await gateway();
+    const command = exporting(FLAT, ['--variables', '{"text":"ar"}']);
+    expect(await command.ended).toBe(0);
+    const { channels } = await ask<{ channels: { nodes: unknown[] } }>(
+      '{ channels(search: "ar", first: 50) { nodes { id name } } }',
+    );
+    expect(command.rows()).toBe(channels.nodes.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    expect(command.output()).toMatch(/^Complete: (\d+) of \1 rows, 1 call, 0 with errors\.$/m);
+  });
+
+  it('writes CSV, with variables of a file', async () => {
+    await gateway();
+    const variables = join(folder, 'variables.json');
+    writeFileSync(variables, '{"text":"Recruiting"}');
+    const command = exporting(FLAT, ['--format', 'csv', '--variables', `@${variables}`]);
+    expect(await command.ended).toBe(0);
+    expect(command.rows()).toMatch(/^id,name,__errors\r\n\w+,Recruiting,\r\n$/);
+  });
+
+  it('exits with 2 for an invalid query, and leaves the file of an earlier export', async () => {
+    await gateway();
+    const output = join(folder, 'rows.jsonl');
+    writeFileSync(output, 'earlier\n');
+    const command = exporting('{ channels { nodes { colour } } }', ['--output', output]);
+    expect(await command.ended).toBe(2);
+    expect(command.output()).toMatch(/^input\.query: .*colour/);
+    expect(readFileSync(output, 'utf8')).toBe('earlier\n');
+    expect(existsSync(`${output}.job`)).toBe(false);
+    expect(await jobs()).toEqual([]);
+  });
+
+  it.each([
+    [['--format', 'xml'], /^--format must be jsonl or csv/],
+    [['--max-per-minute', '0'], /^--max-per-minute must be a positive integer/],
+    [['--variables', '[1]'], /^--variables must be a JSON object/],
+    [['--variables', '@absent'], /^absent cannot be read \(ENOENT\)/],
+    [['--url', 'ftp://example.com'], /^--url must be an address/],
+    [['other.graphql'], /^Unknown argument other\.graphql/],
+  ])('exits with 2 for the arguments %j', async (args, message) => {
+    const command = exporting(FLAT, args);
+    expect(await command.ended).toBe(2);
+    expect(command.output()).toMatch(message);
+  });
+
+  it('sends the token of GATEWAY_TOKEN, and does not print it', async () => {
+    const tokens = join(folder, 'tokens.json');
+    allow(tokens, [BOT]);
+    await gateway({ AUTH_MODE: 'token', AUTH_TOKENS_FILE: tokens });
+    expect(await exporting(FLAT, [], { GATEWAY_TOKEN: BOT }).ended).toBe(0);
+    for (const wrong of ['another-token', 'a token\nin two lines']) {
+      const refused = exporting(FLAT, [], { GATEWAY_TOKEN: wrong });
+      expect(await refused.ended).toBe(wrong.includes(' ') ? 2 : 1);
+      expect(refused.output()).toContain('GATEWAY_TOKEN');
+      expect(refused.output()).not.toContain(wrong);
+    }
+  });
+
+  it('exits with 3 if rows have errors', async () => {
+    await gateway();
+    sandbox.links.fault({
+      kind: 'answer',
+      path: LAST_ITEMS,
+      rewrite: (answer) => ({ ...answer, body: { error: 1, message: 'No.' } }),
+    });
+    const command = exporting(NESTED);
+    expect(await command.ended).toBe(3);
+    expect(command.output()).toMatch(/^Complete: 28 of 28 rows, .* 1 with errors\.$/m);
+    expect(command.rows()).toContain('"__errors"');
+  });
+
+  it('exits with 1 if the job is canceled, and writes its rows so far', async () => {
+    await gateway();
+    const release = hold();
+    const command = exporting(NESTED);
+    await held(() => command.rows().length);
+    const [job] = await jobs();
+    await ask(`mutation { cancelJob(id: "${job?.id}") { id } }`);
+    release();
+    expect(await command.ended).toBe(1);
+    expect(command.output()).toContain('The job was canceled.');
+    expect(command.rows()).toMatch(/^(?:\{.*\}\n)+$/);
+  });
+
+  it('continues after the gateway was killed, with each byte once', async () => {
+    const killed = await gateway();
+    const release = hold();
+    const command = exporting(NESTED);
+    await held(() => command.rows().length);
+    killed.child.kill('SIGKILL');
+    await killed.ended;
+    release();
+    await command.says(/is unavailable \(ECONNREFUSED\)/);
+    await gateway();
+    expect(await command.ended).toBe(0);
+    expect(await jobs()).toHaveLength(1);
+    expect(command.rows()).toBe(await undisturbed(NESTED));
+  });
+
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGKILL', 'SIGKILL'],
+  ] as const)('continues a file after %s by the same command', async (signal, code) => {
+    await gateway();
+    const output = join(folder, 'rows.jsonl');
+    const args = ['--output', output];
+    // Longer than the new one.
+    writeFileSync(output, 'earlier\n'.repeat(10_000));
+    const release = hold();
+    const first = exporting(NESTED, args);
+    await held(() => statSync(output).size);
+    first.child.kill(signal);
+    expect(await first.ended).toBe(code);
+    if (signal !== 'SIGKILL') expect(first.output()).toContain('Run the same command again');
+    const other = exporting(FLAT, args);
+    expect(await other.ended).toBe(2);
+    expect(other.output()).toContain('incomplete output of another export');
+    release();
+    const second = exporting(NESTED, args);
+    expect(await second.ended).toBe(0);
+    expect(existsSync(`${output}.job`)).toBe(false);
+    expect(await jobs()).toHaveLength(1);
+    expect(readFileSync(output, 'utf8')).toBe(await undisturbed(NESTED));
+  });
+
+  it('continues a job that has failed by the same command', async () => {
+    const tokens = join(folder, 'tokens.json');
+    const output = join(folder, 'rows.jsonl');
+    const args = ['--output', output];
+    const env = { GATEWAY_TOKEN: BOT };
+    allow(tokens, [BOT, BOSS]);
+    await gateway({ AUTH_MODE: 'token', AUTH_TOKENS_FILE: tokens });
+    token = BOSS;
+    const path = '/api/channel/61';
+    const release = hold(path);
+    const first = exporting(NESTED, args, env);
+    await held(() => statSync(output).size, path);
+    allow(tokens, [BOSS]);
+    expect(await first.ended).toBe(1);
+    expect(first.output()).toContain('Set GATEWAY_TOKEN to a valid token.');
+    release();
+    await vi.waitFor(async () => expect((await jobs())[0]?.state).toBe('FAILED'), 60_000);
+    allow(tokens, [BOSS, BOT]);
+    token = BOT;
+    await vi.waitFor(async () => expect(await jobs()).toHaveLength(1), 60_000);
+    const second = exporting(NESTED, args, env);
+    expect(await second.ended).toBe(0);
+    expect(await jobs()).toHaveLength(1);
+    const rows = exporting(NESTED, [], env);
+    expect(await rows.ended).toBe(0);
+    expect(readFileSync(output, 'utf8')).toBe(rows.rows());
+  });
+
+  it('starts one job, although the response to its start was lost', async () => {
+    await gateway();
+    const output = join(folder, 'rows.jsonl');
+    let losses = 2;
+    const proxy = createServer((client) => {
+      const upstream = connect(port, '127.0.0.1');
+      client.pipe(upstream).on('error', () => {});
+      client.on('error', () => {});
+      upstream.on('data', (bytes) => {
+        losses -= 1;
+        if (losses >= 0) client.destroy();
+        else client.write(bytes);
+      });
+    }).listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    const { port: lossy } = proxy.address() as AddressInfo;
+    const command = exporting(FLAT, ['--url', `http://127.0.0.1:${lossy}`, '--output', output]);
+    expect(await command.ended).toBe(0);
+    proxy.close();
+    expect(losses).toBeLessThan(0);
+    expect(await jobs()).toHaveLength(1);
+    expect(readFileSync(output, 'utf8')).toBe(await undisturbed(FLAT));
+  });
+
+  it('ends silently if the reader of its rows has left', async () => {
+    await gateway();
+    const release = hold();
+    const command = exporting(NESTED);
+    await held(() => command.rows().length);
+    command.child.stdout?.destroy();
+    release();
+    expect(await command.ended).toBe(0);
+    expect(command.output()).not.toMatch(/EPIPE|Complete/);
+  });
+});
