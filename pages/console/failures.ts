@@ -59,8 +59,8 @@ export function healthInWords(upstream: UpstreamState): { bad: boolean; text: st
 /** Whether nothing is, or was, known to happen there. */
 export function isIdle(upstream: UpstreamState): boolean {
   const { failure, heldMs, history, pausedMs, slots, writes } = upstream;
-  const { foreign, interactive, queued, refresh, write } = history;
-  const counts = [foreign, interactive, queued, refresh, write].flat();
+  const { bulk, foreign, interactive, queued, refresh, write } = history;
+  const counts = [bulk, foreign, interactive, queued, refresh, write].flat();
   return (
     slots.length === 0 &&
     !failure &&

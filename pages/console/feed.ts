@@ -82,7 +82,9 @@ export class Feed {
   }
 
   async #stream(signal: AbortSignal): Promise<void> {
-    const { body } = await askGateway('./console/events', 'text/event-stream', this.#token, signal);
+    const { body } = await askGateway('./console/events', 'text/event-stream', this.#token, {
+      signal,
+    });
     if (!body) return;
     let rest = '';
     for await (const piece of pieces(body.pipeThrough(new TextDecoderStream()))) {
@@ -97,7 +99,9 @@ export class Feed {
 
   async #poll(signal: AbortSignal): Promise<void> {
     for (let polls = 0; polls < POLLS; polls += 1) {
-      const response = await askGateway('./console.json', 'application/json', this.#token, signal);
+      const response = await askGateway('./console.json', 'application/json', this.#token, {
+        signal,
+      });
       this.#notify((await response.json()) as ConsoleState);
       await this.#pause(POLL_MS);
       if (signal.aborted) return;

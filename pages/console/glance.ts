@@ -94,9 +94,9 @@ function waiting({ waitingCallers, waitingCount }: ConsoleState): Line[] {
     return `${caller ?? 'a caller'} ${times}, up to ${timePassed(longestMs)}`;
   });
   const shown = waitingCallers.reduce((sum, { count: times }) => sum + times, 0);
-  if (shown === 0) return [{ text: `refreshes ${count(waitingCount)}` }];
+  if (shown === 0) return [{ text: `refreshes and jobs ${count(waitingCount)}` }];
   if (shown < waitingCount)
-    parts.push(`refreshes and other callers ${count(waitingCount - shown)}`);
+    parts.push(`refreshes, jobs and other callers ${count(waitingCount - shown)}`);
   return [{ text: parts.join('; '), mood: 'warn' }];
 }
 

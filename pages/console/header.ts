@@ -34,8 +34,9 @@ export function createHeader(useToken: (token: string) => void): {
       setText(byId('facts'), facts(state));
       showReasons(reasons);
       showLinks(links(state));
-      // Who sees names already needs no token; who has given one may take it back.
-      viewer.hidden = state.named && field.value === '';
+      // Who sees names already needs a token only for jobs; who has given one may take it back.
+      const isForJobs = state.jobs?.turnedBy === 'TOKEN' && state.jobs.total > 0;
+      viewer.hidden = state.named && field.value === '' && !isForJobs;
     },
     trouble(what) {
       trouble.hidden = what === null;

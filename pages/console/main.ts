@@ -6,6 +6,7 @@ import { createHeader } from './header.ts';
 import { createCache } from './tables/cache.ts';
 import { createClasses } from './tables/classes.ts';
 import { createEvents } from './tables/events.ts';
+import { createJobs } from './tables/jobs.ts';
 import { createOperations } from './tables/operations.ts';
 import { createReplicas } from './tables/replicas.ts';
 import { createSpenders } from './tables/spenders.ts';
@@ -22,7 +23,9 @@ const showUpstreams = keyedChildren<UpstreamNow>(
   () => upstreamCard(tooltip),
 );
 const usage = createUsage(byId('usage'));
+const jobs = createJobs(byId('jobs'));
 const header = createHeader((token) => {
+  jobs.useToken(token);
   usage.useToken(token);
   feed.useToken(token);
 });
@@ -32,6 +35,7 @@ const parts: readonly ((state: ConsoleState) => void)[] = [
   (state) => showUpstreams(state.upstreams.map((upstream) => ({ upstream, state }))),
   createWaiting(byId('waiting')),
   createSpenders(byId('spenders')),
+  (state) => jobs.update(state),
   createClasses(byId('classes')),
   (state) => usage.update(state),
   createOperations(byId('operations')),

@@ -93,7 +93,7 @@ export class Slots {
     for (const [owner, { node, number }] of this.#counts) {
       const times = numbers.get(owner) ?? 0;
       // Those that not everyone has stand there only when they are.
-      node.hidden = times === 0 && (owner === 'co-tenant' || owner === 'replica');
+      node.hidden = times === 0 && isOptional(owner);
       node.classList.toggle('none', times === 0);
       number.textContent = String(times);
     }
@@ -154,6 +154,10 @@ function isSameMoment(held: Taken, now: Taken): boolean {
 
 function isYoung({ freeInMs }: Taken, windowMs: number): boolean {
   return freeInMs !== null && freeInMs > windowMs - 5000;
+}
+
+function isOptional(owner: SlotOwner | 'free'): boolean {
+  return owner === 'bulk' || owner === 'co-tenant' || owner === 'replica';
 }
 
 function plural(owner: SlotOwner): string {

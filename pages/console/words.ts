@@ -2,7 +2,9 @@
 export function timeToCome(ms: number): string {
   if (ms <= 0) return 'now';
   const seconds = Math.ceil(ms / 1000);
-  return seconds < 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`;
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 7200) return `${Math.ceil(seconds / 60)} min`;
+  return seconds < 172_800 ? `${Math.ceil(seconds / 3600)} h` : `${Math.ceil(seconds / 86_400)} d`;
 }
 
 /** The same in a sentence: `now` or `in 4 s`. */

@@ -1,4 +1,5 @@
 import type { UpstreamName } from '../errors.ts';
+import type { JobRecord } from '../jobs/job.ts';
 import type { QueueLane } from '../observe/events.ts';
 import type { LoggedEvent } from '../observe/history/event-log.ts';
 import type { ResourceHour } from '../observe/history/history.ts';
@@ -133,6 +134,31 @@ export interface OperationState extends OperationHour {
   readonly type: string;
 }
 
+/** An export or a bulk change. */
+export interface JobRow {
+  /** For `Mutation.cancelJob` and the like. */
+  readonly id: string;
+  readonly kind: JobRecord['task']['kind'];
+  /** The field that it reads or executes, such as `channels`. */
+  readonly name: string;
+  /** `null` if the viewer may not know it. */
+  readonly caller: string | null;
+  readonly state: JobRecord['state'];
+  readonly rowsDone: number;
+  /** `null` while it is unknown. */
+  readonly rowsTotal: number | null;
+  /** Upstream requests so far. */
+  readonly calls: number;
+  /** Estimated further ones; `null` while that is unknown, and if it has ended. */
+  readonly callsLeft: number | null;
+  /** When it will probably be complete, in milliseconds since 1970; `null` if that is unknown. */
+  readonly readyAt: number | null;
+  /** Rows or lines with errors. */
+  readonly failures: number;
+  /** Why it has failed or is paused, as a sentence. */
+  readonly error: string | null;
+}
+
 /** The cache entries of one resource. */
 export interface CacheState extends ResourceHour {
   readonly resource: string;
@@ -186,6 +212,19 @@ export interface ConsoleState {
   readonly unknownOutcomes: readonly UnknownOutcome[];
   /** The most first; at most 20. */
   readonly spenders: readonly SpenderState[];
+  /** Exports and bulk changes; `null` if jobs are not configured. */
+  readonly jobs: {
+    /**
+     * Who can pause, resume and cancel jobs from the console by GraphQL: every viewer, those with the token of an
+     * administrator, or nobody, because the GraphQL server is not on this port or does not accept other operations.
+     */
+    readonly turnedBy: 'ALL' | 'TOKEN' | 'NONE';
+    /** Number of all jobs, and of those that have not ended. */
+    readonly total: number;
+    readonly open: number;
+    /** Those that have not ended, then the others, both the latest first; at most 50. */
+    readonly rows: readonly JobRow[];
+  } | null;
   /** Each configured class of callers and the default; empty if no class is configured. */
   readonly classes: readonly ClassState[];
   /** The most requests first; at most 20. */

@@ -9,6 +9,7 @@ import type { Cache } from '../upstream/cache/cache.ts';
 import type { Client } from '../upstream/client.ts';
 import type { Usage } from '../usage/usage.ts';
 import { ConsoleFeed } from './feed.ts';
+import type { ConsoleJobs } from './job-states.ts';
 import { createSnapshots } from './snapshot.ts';
 
 /** Creates the feed of the console for a gateway that starts now; `null` if nothing is counted. */
@@ -18,6 +19,8 @@ export function createConsole(
     readonly cache: Cache;
     readonly clients: readonly Client[];
     readonly clock: Clock;
+    /** `null` if jobs cannot be stored. */
+    readonly jobs: ConsoleJobs['jobs'] | null;
     readonly keys: OwnKeys;
     readonly state: GatewayState;
     readonly telemetry: Pick<Telemetry, 'events' | 'health' | 'history' | 'scrub'>;
@@ -26,7 +29,7 @@ export function createConsole(
 ): ConsoleFeed | null {
   const { auth, cacheMaxBytes, graphiql, introspection, links, market, metricsPort, ttlMs } =
     config;
-  const { cache, clients, clock, idempotency, keys, live, shared, state } = parts;
+  const { cache, clients, clock, idempotency, jobs, keys, live, shared, state } = parts;
   const { events, health, history, scrub } = parts.telemetry;
   if (!history) return null;
   const snapshot = createSnapshots({
@@ -49,6 +52,7 @@ export function createConsole(
       usage: parts.usage !== null,
     },
     idempotency,
+    jobs: jobs && { jobs, turnedBy: turnedBy(config) },
     live,
     shared,
     scrub,
@@ -57,4 +61,10 @@ export function createConsole(
     events.emit('look', null);
     return snapshot(draining);
   });
+}
+
+/** See `ConsoleState.jobs`. */
+function turnedBy({ auth, metricsPort, persistedOperations }: Config): ConsoleJobs['turnedBy'] {
+  if (metricsPort !== null || persistedOperations) return 'NONE';
+  return auth.mode === 'none' ? 'ALL' : 'TOKEN';
 }

@@ -24,6 +24,10 @@ export function withoutNames(state: ConsoleState): ConsoleState {
     named: false,
     waiting: state.waiting.map((each) => ({ ...each, caller: null })),
     waitingCallers: state.waitingCallers.map((each) => ({ ...each, caller: rank(each.caller) })),
+    jobs: state.jobs && {
+      ...state.jobs,
+      rows: state.jobs.rows.map((each) => ({ ...each, caller: rank(each.caller) })),
+    },
     unknownOutcomes: state.unknownOutcomes.map((each) => ({ ...each, caller: rank(each.caller) })),
     recent: mapRecent(state.recent, rank),
     spenders: state.spenders.map((each) =>

@@ -7,6 +7,7 @@ import { CacheSurvey } from '../upstream/cache/survey.ts';
 import { type ClassParts, classStates } from './classes.ts';
 import type { ConsoleState } from './console-state.ts';
 import { cacheStates, operationStates, spenderStates } from './hour-states.ts';
+import { type ConsoleJobs, consoleJobs } from './job-states.ts';
 import { recentState } from './names.ts';
 import { type UpstreamParts, upstreamStates, waitingStates } from './upstream-states.ts';
 
@@ -20,6 +21,8 @@ interface SnapshotParts extends UpstreamParts, ClassParts {
   readonly cacheMaxBytes: number;
   readonly ttlMs: Readonly<Record<Resource, number>>;
   readonly links: ConsoleState['links'];
+  /** `null` if there can be none. */
+  readonly jobs: ConsoleJobs | null;
   /** `null` if live queries are disabled. */
   readonly live: { readonly size: { readonly streams: number; readonly groups: number } } | null;
   /** `null` if this process is alone. */
@@ -57,6 +60,7 @@ export function createSnapshots(parts: SnapshotParts): TakeSnapshot {
         caller: each.caller && scrub(each.caller),
       })),
       spenders: spenderStates(hour, scrub),
+      jobs: consoleJobs(parts.jobs, scrub),
       classes: classStates(parts, hour),
       operations: operationStates(hour, scrub),
       cache: {

@@ -124,7 +124,7 @@ export interface EventRows {
 export type EventName = keyof EventRows;
 
 /** The lane in which a request waits: see `Lane` of the budget. */
-export type QueueLane = 'write' | 'interactive' | 'refresh';
+export type QueueLane = 'write' | 'interactive' | 'refresh' | 'bulk';
 
 /** The source of a read. */
 export type ReadResult = 'hit' | 'stale' | 'shared' | 'miss' | 'coalesced';

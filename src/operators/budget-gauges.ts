@@ -22,6 +22,7 @@ function gaugesOf(client: Client): BudgetGauges {
       write: sum((budget) => budget.queuedIn('write')),
       interactive: sum((budget) => budget.queuedIn('interactive')),
       refresh: sum((budget) => budget.queuedIn('refresh')),
+      bulk: sum((budget) => budget.queuedIn('bulk')),
     },
   };
 }

@@ -22,7 +22,7 @@ const OF_PROMETHEUS = ['job', 'instance'];
 /** Every value of a label that the code knows, or of a label of one metric. The compiler holds each table to its type. */
 const possible: Readonly<Record<string, readonly string[]>> = {
   upstream: keys<UpstreamName>({ LINKS: 1, MARKET: 1 }),
-  lane: keys<QueueLane>({ write: 1, interactive: 1, refresh: 1 }),
+  lane: keys<QueueLane>({ write: 1, interactive: 1, refresh: 1, bulk: 1 }),
   result: keys<ReadResult>({ hit: 1, stale: 1, shared: 1, miss: 1, coalesced: 1 }),
   type: keys<OperationRecord['type']>({
     query: 1,
@@ -64,6 +64,8 @@ const possible: Readonly<Record<string, readonly string[]>> = {
     OUTCOME_UNKNOWN: 1,
     IDEMPOTENCY_KEY_IN_USE: 1,
     IDEMPOTENCY_KEY_REUSED: 1,
+    JOBS_NOT_CONFIGURED: 1,
+    TOO_MANY_JOBS: 1,
     INTERNAL_SERVER_ERROR: 1,
   }),
 };

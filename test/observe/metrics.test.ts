@@ -131,6 +131,7 @@ const gauges = {
   reachable: () => true,
   failedShare: () => 0,
   idempotency: () => noKeys,
+  jobs: () => new Map(),
 };
 
 /** A request for a caller of a class; a refresh if that is `null`. */
@@ -265,6 +266,22 @@ describe('the numbers', () => {
       'gateway_class_quota_limit{upstream="LINKS",class="agent",window="day"} 5000',
       'gateway_class_quota_used{upstream="LINKS",class="agent",window="minute"} 5',
       'gateway_class_quota_used{upstream="LINKS",class="agent",window="day"} 40',
+    ]);
+  });
+
+  it('of jobs are read at the scrape, in each state', async () => {
+    const metrics = createLazyMetrics(new VirtualClock(), new EventStream(), {
+      ...gauges,
+      jobs: () =>
+        new Map([
+          ['RUNNING', 2],
+          ['DONE', 0],
+        ]),
+    });
+    const { text } = await metrics.render();
+    expect(text.split('\n').filter((line) => line.startsWith('gateway_jobs'))).toEqual([
+      'gateway_jobs{state="running"} 2',
+      'gateway_jobs{state="done"} 0',
     ]);
   });
 

@@ -67,6 +67,7 @@ export function coarseHistory(coarse: Coarse, history: StepColumns): StepColumns
     write: sums(coarse, history.write),
     interactive: sums(coarse, history.interactive),
     refresh: sums(coarse, history.refresh),
+    bulk: sums(coarse, history.bulk),
     foreign: sums(coarse, history.foreign),
     refused: sums(coarse, history.refused),
     failed: sums(coarse, history.failed),

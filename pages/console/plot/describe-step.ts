@@ -65,5 +65,6 @@ const words: Readonly<Record<(typeof layers)[number], (sent: number) => string>>
   write: (sent) => counted(sent, looks.write.word),
   interactive: (sent) => counted(sent, looks.interactive.word),
   refresh: (sent) => counted(sent, looks.refresh.word, 'refreshes'),
+  bulk: (sent) => `${sent} by jobs`,
   foreign: (sent) => `${sent} by co-tenants or replicas`,
 };

@@ -1,7 +1,7 @@
 import type { StepColumns } from '../../../src/observe/history/send-steps.ts';
 
 /** Who sends, from the bottom of a column to its top. */
-export const layers = ['write', 'interactive', 'refresh', 'foreign'] as const;
+export const layers = ['write', 'interactive', 'refresh', 'bulk', 'foreign'] as const;
 
 /** Three charts over one time: what the window held, what was sent, and, downward, what waited. */
 export const rows = {
@@ -79,7 +79,7 @@ export function shapesOf(
 }
 
 function columns(history: StepColumns, most: number, across: Across): Shapes['layers'] {
-  const paths = { write: '', interactive: '', refresh: '', foreign: '' };
+  const paths = { write: '', interactive: '', refresh: '', bulk: '', foreign: '' };
   const width = barWidth(across);
   for (const index of history.write.keys()) {
     let below = 0;

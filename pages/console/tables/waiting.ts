@@ -38,7 +38,7 @@ export function createWaiting(section: HTMLElement): (state: ConsoleState) => vo
   };
 }
 
-/** A refresh gives way to every other request, so that its time is not known. */
+/** Refreshes and jobs give way to other requests, so that their times are not known. */
 function leaves({ fails, leavesInMs }: WaitingState): string {
   if (leavesInMs === null) return 'when idle';
   return fails ? `fails ${inTime(leavesInMs)}` : inTime(leavesInMs);

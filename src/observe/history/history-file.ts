@@ -121,8 +121,10 @@ function columnsOf<Name extends string>(
   names: readonly Name[],
 ): Record<Name, number[]> {
   const members = membersOf(value);
+  const first = members[names[0] ?? ''];
   const columns = names.map((name) => {
-    const column = members[name];
+    // A process of an older version has counted less.
+    const column = members[name] ?? (Array.isArray(first) ? first.map(() => 0) : undefined);
     if (!Array.isArray(column) || column.length > STEPS || !column.every(isCount)) throw damaged();
     return [name, column as number[]] as const;
   });

@@ -109,9 +109,9 @@ export class Past {
   get saved(): SavedPast {
     const { ended, failed, lastStepAt } = this.operationColumns;
     const sends = (upstream: UpstreamName): SavedPast['sends'][UpstreamName] => {
-      const { foreign, interactive, queued, refresh, refused, write, ...rest } =
+      const { bulk, foreign, interactive, queued, refresh, refused, write, ...rest } =
         this.sendsOf(upstream);
-      return { write, interactive, refresh, foreign, refused, failed: rest.failed, queued };
+      return { write, interactive, refresh, bulk, foreign, refused, failed: rest.failed, queued };
     };
     return {
       at: this.#clock.wall(),

@@ -25,6 +25,7 @@ export const SEND_COUNTERS = [
   'write',
   'interactive',
   'refresh',
+  'bulk',
   'foreign',
   'refused',
   'failed',

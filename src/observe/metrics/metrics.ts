@@ -18,6 +18,8 @@ export interface Gauges {
   replicas?: (() => ReplicaGauges | undefined) | undefined;
   /** The records of writes with idempotency keys. */
   readonly idempotency: () => IdempotencyGauges;
+  /** Number of jobs in each state, also in those without jobs. */
+  readonly jobs: () => ReadonlyMap<string, number>;
   /** Live queries; absent if disabled. */
   live?: (() => LiveGauges) | undefined;
   /** Whether an upstream is reachable, as far as known. */
@@ -180,7 +182,7 @@ export function createMetrics(gauges: Gauges): { metrics: Metrics; reader: Count
 }
 
 function registerGauges(
-  { budgets, cache, failedShare, live, reachable }: Gauges,
+  { budgets, cache, failedShare, jobs, live, reachable }: Gauges,
   registry: Registry,
 ): void {
   const gauge = (name: string, help: string, read: () => number): void =>
@@ -208,6 +210,9 @@ function registerGauges(
     budgets().flatMap(({ queued, upstream }) =>
       Object.entries(queued).map(([lane, length]) => [{ upstream, lane }, length] as const),
     ),
+  );
+  defineGauges(registry, 'gateway_jobs', 'Exports and bulk changes by state.', ['state'], () =>
+    [...jobs()].map(([state, count]) => [{ state: state.toLowerCase() }, count] as const),
   );
   const failed = 'Share of operations that failed in the last five minutes, without client errors.';
   gauge('operations_failed_ratio', failed, failedShare);

@@ -1,0 +1,53 @@
+import type { Viewer } from '../auth/viewer.ts';
+import { isFinal, type JobRecord } from '../jobs/job.ts';
+import type { Jobs } from '../jobs/jobs.ts';
+import type { Scrub } from '../observe/log/scrub.ts';
+import type { ConsoleState, JobRow } from './console-state.ts';
+
+/** Maximum number of jobs that are shown. */
+const JOBS_SHOWN = 50;
+
+/** Sees all jobs. Callers' names are removed later, from states for viewers who may not know them. */
+const OPERATOR: Viewer = { name: '', role: 'admin' };
+
+/** What the console shows of jobs. */
+export interface ConsoleJobs {
+  readonly jobs: Pick<Jobs, 'list' | 'readyAt'>;
+  /** See `ConsoleState.jobs`. */
+  readonly turnedBy: NonNullable<ConsoleState['jobs']>['turnedBy'];
+}
+
+/** The jobs of all callers: those that have not ended, then the latest; `null` if there can be none. */
+export function consoleJobs(parts: ConsoleJobs | null, scrub: Scrub): ConsoleState['jobs'] {
+  if (!parts) return null;
+  const all = parts.jobs.list(OPERATOR, null);
+  const [open, ended] = [false, true].map((has) =>
+    all.filter((each) => isFinal(each.state) === has),
+  );
+  const rows = [...(open ?? []), ...(ended ?? [])].slice(0, JOBS_SHOWN);
+  return {
+    turnedBy: parts.turnedBy,
+    total: all.length,
+    open: open?.length ?? 0,
+    rows: rows.map((record) => rowOf(record, parts.jobs.readyAt(record), scrub)),
+  };
+}
+
+function rowOf(record: JobRecord, readyAt: number | null, scrub: Scrub): JobRow {
+  const { error, id, name, owner, progress, state, task } = record;
+  const { calls, callsLeft, failures, rowsDone, rowsTotal } = progress;
+  return {
+    id,
+    kind: task.kind,
+    name,
+    caller: scrub(owner.name),
+    state,
+    rowsDone,
+    rowsTotal,
+    calls,
+    callsLeft: isFinal(state) ? null : callsLeft,
+    readyAt: readyAt && Math.round(readyAt),
+    failures,
+    error: error && scrub(error.message),
+  };
+}
