@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { chromium, dashboardPackages, describeWith } from '../../support/needs.ts';
@@ -46,16 +45,6 @@ describeWith([chromium, dashboardPackages], 'the dashboard at the end of its bud
     expect(await codes().getByRole('rowheader').count()).toBe(6);
   });
 
-  it('pauses an export, which can be called off', async () => {
-    const panel = page.getByRole('region', { name: 'Export' });
-    await panel.getByLabel(/With statistics/).check();
-    await panel.getByRole('button', { name: 'Export CSV' }).click();
-    await panel.getByText(COUNTDOWN).waitFor();
-    await panel.getByRole('button', { name: 'Cancel' }).click();
-    await panel.getByRole('button', { name: 'Export CSV' }).waitFor();
-    expect(await panel.getByText(COUNTDOWN).count()).toBe(0);
-  });
-
   it.each(views)('is accessible meanwhile: $scheme, $width', async (view) => {
     await page.emulateMedia({ colorScheme: view.scheme });
     await page.setViewportSize({ width: view.width, height: 800 });
@@ -67,39 +56,6 @@ describeWith([chromium, dashboardPackages], 'the dashboard at the end of its bud
     await channels().getByText(COUNTDOWN).waitFor({ state: 'detached' });
     await codes().getByText('Germany (112)').waitFor({ state: 'attached' });
     await codes().getByText(COUNTDOWN).waitFor({ state: 'detached' });
-  });
-});
-
-describeWith([chromium, dashboardPackages], 'an export of the dashboard', () => {
-  let world: DashboardWorld;
-
-  afterEach(() => world?.close());
-
-  it('pauses an export and goes on, until the file is whole', async () => {
-    world = await startDashboard({ limit: { requests: 30, windowMs: 10_000 } });
-    const page = await world.open();
-    await wholeView(page);
-    const panel = page.getByRole('region', { name: 'Export' });
-    await panel.getByLabel(/With statistics/).check();
-    const saved = page.waitForEvent('download');
-    await panel.getByRole('button', { name: 'Export CSV' }).click();
-    await panel.getByText(COUNTDOWN).waitFor();
-    const download = await saved;
-    expect(download.suggestedFilename()).toBe('qr-codes.csv');
-    const text = readFileSync(await download.path(), 'utf8');
-    const [head, ...rows] = text.replace('\uFEFF', '').trimEnd().split('\r\n');
-    expect(head).toBe('id,name,made,scans,link,clicks,people');
-    const { data } = await world.ask(
-      '{ qrCodes(first: 100) { nodes { id statistics { clicks } } } }',
-    );
-    const { nodes } = (
-      data as { qrCodes: { nodes: { id: string; statistics: { clicks: number } }[] } }
-    ).qrCodes;
-    expect(rows.map((row) => row.split(',')[0])).toEqual(nodes.map(({ id }) => id));
-    expect(rows.map((row) => Number(row.split(',').at(-2)))).toEqual(
-      nodes.map(({ statistics }) => statistics.clicks),
-    );
-    await panel.getByText(`${nodes.length} rows saved`).waitFor();
   });
 });
 

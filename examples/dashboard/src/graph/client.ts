@@ -33,6 +33,8 @@ function graphCache() {
       HistoryPoint: part,
       InputIssue: part,
       InvalidInput: part,
+      JobConnection: part,
+      JobError: part,
       LabelCount: part,
       PageInfo: part,
       PlanUsage: part,

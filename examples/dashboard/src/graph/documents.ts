@@ -207,15 +207,10 @@ export const MarketQueue = graphql(`
   }
 `);
 
-/** A page of what the file holds. 1 upstream call for 100 rows, and 1 for each code with its statistics. */
+/** What the file has. As a job 1 upstream call for 100 rows, and 1 for each code with its statistics. */
 export const QrExport = graphql(`
-  query QrExport($first: Int!, $after: String, $statistics: Boolean!) {
-    qrCodes(first: $first, after: $after) {
-      totalCount
-      pageInfo {
-        hasNextPage
-        endCursor
-      }
+  query QrExport($statistics: Boolean!) {
+    qrCodes {
       nodes {
         id
         name
@@ -226,6 +221,71 @@ export const QrExport = graphql(`
           clicks
           uniqueClicks
         }
+      }
+    }
+  }
+`);
+
+/** Starts a job that writes a file. Costs nothing by itself. */
+export const StartExport = graphql(`
+  mutation StartExport($input: StartExportInput!) {
+    startExport(input: $input) {
+      __typename
+      ... on Job {
+        id
+      }
+      ... on InvalidInput {
+        message
+      }
+    }
+  }
+`);
+
+/** Ends a job. Costs nothing. */
+export const CancelExport = graphql(`
+  mutation CancelExport($id: ID!) {
+    cancelJob(id: $id) {
+      id
+    }
+  }
+`);
+
+/** Continues a job that is paused or has failed. Costs nothing by itself. */
+export const ResumeExport = graphql(`
+  mutation ResumeExport($id: ID!) {
+    resumeJob(id: $id) {
+      id
+    }
+  }
+`);
+
+/** The latest jobs, to find an export again after a reload. Costs nothing. */
+export const LatestJobs = graphql(`
+  query LatestJobs {
+    jobs(first: 10) {
+      nodes {
+        id
+        kind
+        name
+      }
+    }
+  }
+`);
+
+/** How far a job is, as it changes. Costs nothing. */
+export const ExportProgress = graphql(`
+  query ExportProgress($id: ID!) @live(throttle: 250) {
+    job(id: $id) {
+      id
+      state
+      rowsDone
+      rowsTotal
+      callsSpent
+      readyAt
+      failures
+      url
+      error {
+        message
       }
     }
   }

@@ -1,102 +1,91 @@
-import { useEffect, useRef, useState } from 'react';
-import type { CodedError } from '../graph/errors.ts';
-import { ExportError, type ExportProgress, exportQrCodes } from '../graph/export-csv.ts';
+import { useState } from 'react';
+import { download } from '../graph/download.ts';
 import type { Settings } from '../graph/settings.ts';
-import { Countdown } from '../parts/countdown.tsx';
-import { count, plural } from '../parts/format.ts';
+import { type ExportJob, useExport } from '../graph/use-export.ts';
+import { count, plural, seconds } from '../parts/format.ts';
 import { Failure, Panel } from '../parts/panel.tsx';
+import { useNow } from '../parts/use-now.ts';
 
-type State =
-  | { readonly is: 'idle' }
-  | { readonly is: 'running'; readonly progress: ExportProgress }
-  | { readonly is: 'done'; readonly rows: number }
-  | { readonly is: 'failed'; readonly errors: readonly CodedError[] };
-
-const UNREACHABLE = { message: 'The gateway cannot be reached.' };
-
-function save(text: string, name: string): void {
-  // With a byte order mark spreadsheets read it as UTF-8.
-  const url = URL.createObjectURL(new Blob(['\uFEFF', text], { type: 'text/csv;charset=utf-8' }));
-  const link = Object.assign(document.createElement('a'), { href: url, download: name });
-  link.click();
-  URL.revokeObjectURL(url);
+/** "24 of 70 rows, 25 requests, ready in about 92 s": how far a job is. */
+function ProgressLine({ job }: { job: ExportJob }) {
+  const { callsSpent, readyAt, rowsDone, rowsTotal } = job;
+  const ms = readyAt === null ? null : Math.max(0, Date.parse(readyAt) - useNow());
+  return (
+    <label htmlFor="exported">
+      {rowsTotal === null ? 'Starting' : `${count(rowsDone)} of ${plural(rowsTotal, 'row')}`},{' '}
+      {plural(callsSpent, 'request')}
+      {ms !== null && `, ready in about ${seconds(ms)}`}
+    </label>
+  );
 }
 
-/** All QR codes as a file, however long the budget makes it wait. */
+/** All QR codes as a file. The gateway writes it, also while nobody looks at the page. */
 export function ExportPanel({ settings }: { settings: Settings }) {
-  const [state, setState] = useState<State>({ is: 'idle' });
+  const { busy, cancel, errors, job, loading, resume, start } = useExport();
   const [statistics, setStatistics] = useState(false);
-  const control = useRef<AbortController>(undefined);
-  useEffect(() => () => control.current?.abort(), []);
+  const [trouble, setTrouble] = useState<Error | null>(null);
+  const state = job?.state;
+  const isRunning = state === 'QUEUED' || state === 'RUNNING';
+  const isOpen = isRunning || state === 'PAUSED';
+  const rows = job ? plural(job.rowsDone, 'row') : '';
+  const withErrors = job?.failures ? `, ${count(job.failures)} with errors` : '';
 
-  async function run(): Promise<void> {
-    control.current = new AbortController();
-    const { signal } = control.current;
-    let rows = 0;
-    setState({ is: 'running', progress: { rows, total: null, pause: null } });
+  async function save(url: string): Promise<void> {
+    setTrouble(null);
     try {
-      const text = await exportQrCodes(
-        settings,
-        statistics,
-        (progress) => {
-          rows = progress.rows;
-          setState({ is: 'running', progress });
-        },
-        signal,
-      );
-      save(text, 'qr-codes.csv');
-      setState({ is: 'done', rows });
+      await download(settings, url, 'qr-codes.csv');
     } catch (error) {
-      if (signal.aborted) setState({ is: 'idle' });
-      else {
-        const errors = error instanceof ExportError ? error.errors : [UNREACHABLE];
-        setState({
-          is: 'failed',
-          errors: errors.length > 0 ? errors : [{ message: 'The export failed.' }],
-        });
-      }
+      setTrouble(error as Error);
     }
   }
 
-  const running = state.is === 'running' ? state.progress : null;
   return (
     <Panel title="Export" name="export">
       <p className="muted">
-        All QR codes as CSV. When the rate limit is reached, the export waits and then resumes.
+        All QR codes as CSV. The gateway writes the file from the budget that others leave, also
+        after you close this page.
       </p>
-      <label className="check">
-        <input
-          type="checkbox"
-          checked={statistics}
-          disabled={running !== null}
-          onChange={({ currentTarget }) => setStatistics(currentTarget.checked)}
-        />{' '}
-        With statistics (1 request per code)
-      </label>
-      {running ? (
+      {job && isOpen ? (
         <div className="progress">
-          <label htmlFor="exported">
-            {running.total === null
-              ? 'Starting…'
-              : `${count(running.rows)} of ${plural(running.total, 'row')}`}
-          </label>
-          <progress id="exported" max={running.total ?? 1} value={running.rows} />
-          <button type="button" className="quiet" onClick={() => control.current?.abort()}>
+          <ProgressLine job={job} />
+          <progress id="exported" max={job.rowsTotal ?? 1} value={job.rowsDone} />
+          <button type="button" className="quiet" disabled={busy} onClick={() => cancel(job.id)}>
             Cancel
           </button>
         </div>
       ) : (
-        <button type="button" onClick={() => void run()}>
-          Export CSV
+        <>
+          <label className="check">
+            <input
+              type="checkbox"
+              checked={statistics}
+              onChange={({ currentTarget }) => setStatistics(currentTarget.checked)}
+            />{' '}
+            With statistics (1 request per code)
+          </label>
+          <button type="button" disabled={busy || loading} onClick={() => start(statistics)}>
+            Export CSV
+          </button>
+        </>
+      )}
+      {job && (state === 'PAUSED' || state === 'FAILED') && (
+        <div className="notice notice-bad" role="alert">
+          <p>{job.error?.message ?? 'The export is paused.'}</p>
+          <button type="button" className="quiet" disabled={busy} onClick={() => resume(job.id)}>
+            Resume
+          </button>
+        </div>
+      )}
+      <Failure errors={trouble ? [trouble] : errors} />
+      <p className="done" role="status">
+        {state === 'DONE' && `The export is ready: ${rows}${withErrors}.`}
+        {state === 'CANCELED' && `The export was canceled after ${rows}.`}
+      </p>
+      {job?.url && state === 'DONE' && (
+        <button type="button" onClick={() => void save(job.url as string)}>
+          Download
         </button>
       )}
-      {running?.pause && (
-        <Countdown retry={running.pause} then="The export resumes automatically." />
-      )}
-      {state.is === 'failed' && <Failure errors={state.errors} again={() => void run()} />}
-      <p className="done" role="status">
-        {state.is === 'done' && `${plural(state.rows, 'row')} saved as qr-codes.csv.`}
-      </p>
     </Panel>
   );
 }

@@ -3,8 +3,6 @@ import { useNow } from './use-now.ts';
 
 interface CountdownProps {
   readonly retry: Retry;
-  /** What happens then, as a sentence. */
-  readonly then?: string | undefined;
 }
 
 /** Counts down to a time by the clock of this page, in milliseconds. */
@@ -17,11 +15,11 @@ export function Seconds({ until }: { until: number }) {
 }
 
 /** Says that something goes on by itself, and counts down to it. Screen readers hear it once. */
-export function Countdown({ retry, then = 'Retries automatically.' }: CountdownProps) {
+export function Countdown({ retry }: CountdownProps) {
   return (
     <div className="notice notice-wait">
       <p role="status">
-        {retry.exhausted ? 'Rate limit reached.' : 'The API is unavailable.'} {then}
+        {retry.exhausted ? 'Rate limit reached.' : 'The API is unavailable.'} Retries automatically.
       </p>
       <Seconds until={retry.at} />
     </div>
