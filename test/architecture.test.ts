@@ -55,7 +55,7 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['graph of a noun', /^(links|market)\/.*\.graph\.ts$/],
   ['graph', /^graph\//],
   ['noun', /^(links|market)\//],
-  ['series, usage', /^(series|usage)\//],
+  ['series, usage, jobs', /^(series|usage|jobs)\//],
   ['upstream/lists', /^upstream\/lists\//],
   ['upstream', /^upstream\/((?!(request|stamp)\.ts)[^/]+\.ts$|(dry-run|idempotency|reads)\/)/],
   ['upstream/cache', /^upstream\/cache\//],

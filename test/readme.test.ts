@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { settings } from '../src/config/settings.ts';
 import { startSandbox } from '../src/sandbox/sandbox.ts';
+import { keysAreNew } from '../src/upstream/budget/journal/journal.ts';
 import { headline, section } from './bench/report/table.ts';
 import { startWorld, type World } from './support/gateway.ts';
 import { fencedBlocks, leads, pageAt, pageExamples, pages } from './support/readme.ts';
@@ -81,6 +82,7 @@ describe('the pages', () => {
     const graphql = ['GRAPHQL_PARSE_FAILED', 'GRAPHQL_VALIDATION_FAILED'];
     const node = ['NODE_ENV', 'NODE_COMPILE_CACHE'];
     const workflows = ['NPM_TOKEN'];
+    const commands = ['GATEWAY_TOKEN'];
     const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: object };
     const ofScripts = [...JSON.stringify(scripts).matchAll(/\b([A-Z]+(?:_[A-Z]+)+)=/g)];
     const known = [
@@ -90,6 +92,7 @@ describe('the pages', () => {
       ...graphql,
       ...node,
       ...workflows,
+      ...commands,
       ...ofScripts.map(([, name = '']) => name),
     ];
     const spoken = [...everything.matchAll(/`([A-Z]+(?:_[A-Z]+)+)(?:=[^`]*)?`/g)];
@@ -169,11 +172,15 @@ it('the examples are found at all, and have their answers with them', () => {
 });
 
 /** A gateway on a sandbox of its own, under the limits that the examples were run under. */
-async function openWorld(env: Readonly<Record<string, string>>): Promise<World> {
+async function openWorld(env: Readonly<Record<string, string>>, folder: string): Promise<World> {
   const sandbox = await startSandbox();
   const limits = { LINKS_RATE_LIMIT: '30', MARKET_RATE_LIMIT: '60' };
   // The port is the machine's choice.
-  const world = await startWorld({ on: sandbox, env: { PORT: '0', ...limits, ...env } });
+  const world = await startWorld({
+    on: sandbox,
+    journal: { ...keysAreNew, folder },
+    env: { PORT: '0', ...limits, ...env },
+  });
   const close = async (): Promise<void> => {
     await world.close();
     await sandbox.close();
@@ -197,7 +204,8 @@ describe.each(withExamples)('the examples of $path', ({ examples }) => {
     if (known !== undefined) return known;
     const path = join(folder, 'operations.json');
     if (operations !== '') writeFileSync(path, operations);
-    const world = await openWorld(operations === '' ? {} : { PERSISTED_OPERATIONS_FILE: path });
+    const env = operations === '' ? {} : { PERSISTED_OPERATIONS_FILE: path };
+    const world = await openWorld(env, mkdtempSync(join(folder, 'state-')));
     worlds.push(world);
     const { url } = await world.gateway.listen();
     urls.set(operations, url);

@@ -1,3 +1,7 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
 import { startWorld } from '../support/gateway.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -26,10 +30,15 @@ const ROUNDS_BEFORE = 2;
  * Zipf traffic over this many entries, each of which takes one upstream call, for some rounds of
  * refreshing them all. Virtual time, real sockets, the real limit.
  */
-export async function measureFreshness(entries: number, rounds = 4): Promise<Freshness> {
+export async function measureFreshness(
+  entries: number,
+  { exports, rounds = 4 }: FreshnessTerms = {},
+): Promise<Freshness> {
   const clock = new VirtualClock();
+  const folder = mkdtempSync(join(tmpdir(), 'freshness-'));
   const world = await startWorld({
     clock,
+    ...(exports === undefined ? {} : { journal: { ...keysAreNew, folder } }),
     sandbox: { clock, limit: { requests: CALLS_A_MINUTE, mode: 'sliding' } },
     env: {
       LINKS_RATE_LIMIT: String(CALLS_A_MINUTE),
@@ -56,6 +65,11 @@ export async function measureFreshness(entries: number, rounds = 4): Promise<Fre
     const unfilled = (await filling).filter(({ errors }) => errors.length > 0);
     if (unfilled.length > 0) throw new Error(JSON.stringify(unfilled[0]?.errors));
 
+    if (exports !== undefined) {
+      const start =
+        'mutation($query: String!) { startExport(input: {query: $query}) { ... on Job { id } } }';
+      await world.data(start, { query: exports });
+    }
     const draw = zipf(entries);
     const ages: number[] = [];
     const oldest: { x: number; y: number }[] = [];
@@ -91,7 +105,14 @@ export async function measureFreshness(entries: number, rounds = 4): Promise<Fre
     };
   } finally {
     await world.close();
+    rmSync(folder, { recursive: true, force: true });
   }
+}
+
+interface FreshnessTerms {
+  /** A query that is exported meanwhile, and is not complete at the end; by default none. */
+  readonly exports?: string;
+  readonly rounds?: number;
 }
 
 /** Ranks drawn so that the k-th is drawn 1/k^skew times as often as the first; the same ones in each run. */

@@ -315,7 +315,7 @@ describe('the command line', () => {
     async (line) => {
       const process = gateway({}, ...line.split(' '));
       expect(await process.ended).toBe(0);
-      for (const command of ['sandbox', 'token', 'check-config', 'print-schema']) {
+      for (const command of ['sandbox', 'token', 'export', 'check-config', 'print-schema']) {
         expect(process.output()).toMatch(new RegExp(`^  ${command} `, 'm'));
       }
       for (const { name } of settings) {
@@ -335,7 +335,7 @@ describe('the command line', () => {
   it.each([
     [
       ['serve'],
-      'Unknown command serve. The commands are sandbox, token, check-config, print-schema,',
+      'Unknown command serve. The commands are sandbox, token, export, check-config, print-schema,',
     ],
     [['constructor'], 'Unknown command constructor.'],
     [['', 'sandbox'], 'Unknown command .'],

@@ -15,7 +15,7 @@ function isRun(request: Request, name: string): boolean {
 /** The example that goes on. */
 const LIVE = 'LiveCampaigns';
 /** Examples with an answer in parts, or with something to choose first. */
-const OTHERS = [LIVE, 'Deferred', 'Upload'];
+const OTHERS = [LIVE, 'Deferred', 'Export', 'Jobs', 'Upload'];
 
 describeWith(chromium, 'GraphiQL in a browser', () => {
   let gateway: Gateway;
@@ -68,6 +68,8 @@ describeWith(chromium, 'GraphiQL in a browser', () => {
       'NewPixel',
       LIVE,
       'Deferred',
+      'Export',
+      'Jobs',
       'Upload',
     ]);
   });
@@ -130,6 +132,21 @@ describeWith(chromium, 'GraphiQL in a browser', () => {
     await result.getByText(name).first().waitFor();
     await page.locator('.facts').getByText('revision').waitFor();
     // It goes on until it is stopped.
+    await page.locator('.graphiql-execute-button').click();
+  });
+
+  it('starts an export, and shows what becomes of it', async () => {
+    await turnTo('Export');
+    const answered = page.waitForResponse((response) => isRun(response.request(), 'Export'));
+    await page.locator('.graphiql-execute-button').click();
+    expect(await (await answered).json()).toMatchObject({
+      data: {
+        startExport: { __typename: 'Job', url: expect.stringMatching(/^\/jobs\/\d+\/data$/) },
+      },
+    });
+    await turnTo('Jobs');
+    await page.locator('.graphiql-execute-button').click();
+    await page.locator('.result-window').getByText('"DONE"').waitFor();
     await page.locator('.graphiql-execute-button').click();
   });
 

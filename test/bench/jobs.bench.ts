@@ -1,0 +1,196 @@
+import { it } from 'vitest';
+import { measureFreshness } from './freshness.ts';
+import { type BenchJob, exportWorld, LIMIT } from './jobs/export-world.ts';
+import { type Figure, percentile, record } from './report/measurement.ts';
+
+const MINUTE_MS = 60_000;
+const PAGE = 100;
+const CHANNELS = '{ channels { nodes { id name } } }';
+const STATISTICS = '{ qrCodes { nodes { id name statistics { clicks } } } }';
+/** Callers, the share of the limit that they need together, and how long they are observed. */
+const PEOPLE = 6;
+const LOAD = 0.6;
+const WARM_MINUTES = 6;
+const MINUTES = 20;
+
+it('jobs', async () => {
+  const alone = [
+    await onQuietKey('10,000 rows', CHANNELS, { rows: 10_000, atMost: 101 }),
+    await onQuietKey('2,000 rows with statistics', STATISTICS, { rows: 2000, atMost: 2021 }),
+  ];
+  const shared: Figure[] = [];
+  for (const pace of ['even', 'random'] as const) {
+    const without = await people({ pace, exports: false });
+    const withExport = await people({ pace, exports: true });
+    shared.push(...besidePeople(pace, without, withExport));
+  }
+  const entries = 100;
+  const fresh = await measureFreshness(entries, { exports: STATISTICS });
+  record({
+    bench: 'jobs',
+    about: `Exports under the limit of ${LIMIT} requests a minute, in virtual time. First on a key that no caller uses. Then beside ${PEOPLE} callers that need ${LOAD * 100} % of the limit for reads of their own, at an even pace or at random times, ${MINUTES} minutes each, with an export that does not end.`,
+    figures: [
+      ...alone.flat(),
+      ...shared,
+      {
+        label: `N = ${entries} entries that are always viewed: oldest data over N/(B-2)`,
+        value: (fresh.maxOverIdeal * (LIMIT - 2)) / LIMIT,
+        digits: 2,
+        target: { atMost: 1.25 },
+        note: `mean ${((fresh.meanOverIdeal * (LIMIT - 2)) / LIMIT).toFixed(2)}; ${fresh.failed} of ${fresh.reads} reads failed`,
+      },
+    ],
+  });
+});
+
+/** The calls of an export, and how well its end is forecast. */
+async function onQuietKey(
+  label: string,
+  query: string,
+  { atMost, rows }: { readonly rows: number; readonly atMost: number },
+): Promise<Figure[]> {
+  const world = await exportWorld();
+  const isChannels = query === CHANNELS;
+  const list = isChannels ? 'channels' : 'qrCodes';
+  const { data } = await world.ask<Record<string, { totalCount: number }>>(
+    `{ ${list}(first: 1) { totalCount } }`,
+  );
+  const missing = rows - (data[list]?.totalCount ?? 0);
+  if (isChannels) await world.add('channel/add', (at) => ({ name: `channel ${at}` }), missing);
+  else await world.add('qr/add', (at) => ({ type: 'text', data: `code ${at}` }), missing);
+  // What was read for the count is not fresh any more.
+  await world.clock.advance(20 * MINUTE_MS);
+  const startedAt = world.clock.wall();
+  let job = await world.start(query);
+  const forecasts: { readonly at: number; readonly readyAt: number }[] = [];
+  while (job.state !== 'DONE') {
+    await world.clock.advance(1000);
+    job = await world.job(job.id);
+    if (job.state === 'FAILED') throw new Error('the export has failed');
+    if (job.readyAt === null) continue;
+    forecasts.push({ at: world.clock.wall(), readyAt: Date.parse(job.readyAt) });
+  }
+  const endedAt = world.clock.wall();
+  const errors = forecasts.map(
+    ({ at, readyAt }) => Math.abs(readyAt - endedAt) / Math.max(endedAt - at, 1000),
+  );
+  const overall = forecasts.map(
+    ({ readyAt }) => Math.abs(readyAt - endedAt) / (endedAt - startedAt),
+  );
+  await world.close();
+  const minutes = (endedAt - startedAt) / MINUTE_MS;
+  return [
+    {
+      label: `${label}: upstream requests`,
+      value: job.callsSpent,
+      target: { atMost },
+      note: `${job.rowsDone} rows in ${minutes.toFixed(1)} minutes; ${Math.ceil(rows / PAGE)} pages`,
+    },
+    {
+      label: `${label}: error of readyAt over the duration, at p90`,
+      value: 100 * percentile(overall, 0.9),
+      digits: 1,
+      unit: ' %',
+      target: { atMost: 10 },
+      note: `of ${forecasts.length}; over the remaining time ${(100 * percentile(errors, 0.9)).toFixed(1)} %`,
+    },
+  ];
+}
+
+interface Traffic {
+  readonly waits: readonly number[];
+  readonly failed: number;
+  readonly calls: number;
+  /** Requests of the export. */
+  readonly exported: number;
+}
+
+function besidePeople(pace: string, without: Traffic, beside: Traffic): Figure[] {
+  const p95 = ({ waits }: Traffic) => percentile(waits, 0.95) / 1000;
+  const served = ({ failed, waits }: Traffic) => waits.length / (waits.length + failed);
+  const slots = LIMIT * MINUTES - beside.calls;
+  return [
+    {
+      label: `${pace} pace: 95th percentile of the waits of people`,
+      value: p95(beside),
+      digits: 2,
+      unit: ' s',
+      // A second is what a person does not notice, where there was no wait before.
+      target: { atMost: Math.max(1.05 * p95(without), p95(without) + 0.05) },
+      note: `${p95(without).toFixed(2)} s without the export`,
+    },
+    {
+      label: `${pace} pace: operations served, over those without the export`,
+      value: served(beside) / served(without),
+      digits: 3,
+      target: { atLeast: 0.95 },
+      note: `${beside.failed} of ${beside.waits.length + beside.failed} failed, ${without.failed} without the export`,
+    },
+    {
+      label: `${pace} pace: slots that the callers left and the export used`,
+      value: (100 * beside.exported) / slots,
+      digits: 1,
+      unit: ' %',
+      target: { atLeast: 90 },
+      note: `${beside.exported} of ${slots}`,
+    },
+  ];
+}
+
+/** Callers that read what is not cached, and perhaps an export beside them. */
+async function people({
+  exports,
+  pace,
+}: {
+  readonly exports: boolean;
+  readonly pace: 'even' | 'random';
+}): Promise<Traffic> {
+  const world = await exportWorld({ TTL_FILES_MS: '3600000' });
+  const { clock } = world;
+  if (exports) await world.add('qr/add', (at) => ({ type: 'text', data: `code ${at}` }), 1200);
+  const job: BenchJob | null = exports ? await world.start(STATISTICS) : null;
+  const draw = random(7);
+  const everyMs = MINUTE_MS / (LIMIT * LOAD);
+  const warmMs = clock.now() + WARM_MINUTES * MINUTE_MS;
+  const endMs = warmMs + MINUTES * MINUTE_MS;
+  const waits: number[] = [];
+  const pending: Promise<void>[] = [];
+  let failed = 0;
+  let calls = 0;
+  let number = 0;
+  let before = 0;
+  const act = async (at: number): Promise<void> => {
+    number += 1;
+    const { errors, receipt } = await world.ask(
+      'query($name: String) { files(search: $name, first: 1) { totalCount } }',
+      { name: `file ${number % PEOPLE} ${number}` },
+    );
+    if (at < warmMs) return;
+    calls += receipt?.calls ?? 0;
+    if (errors.length > 0) failed += 1;
+    else waits.push(clock.now() - at);
+  };
+  for (let nextAt = clock.now(); clock.now() < endMs; ) {
+    while (nextAt <= clock.now()) {
+      pending.push(act(clock.now()));
+      nextAt += pace === 'even' ? everyMs : -Math.log(1 - draw()) * everyMs;
+    }
+    if (before === 0 && clock.now() >= warmMs && job) before = (await world.job(job.id)).callsSpent;
+    await clock.advance(Math.min(500, Math.max(1, nextAt - clock.now())));
+  }
+  const exported = job ? (await world.job(job.id)).callsSpent - before : 0;
+  const all = Promise.all(pending);
+  await clock.advance(2 * MINUTE_MS);
+  await all;
+  await world.close();
+  return { waits, failed, calls, exported };
+}
+
+/** Numbers from 0 to 1, the same in each run. */
+function random(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return state / 2_147_483_648;
+  };
+}

@@ -1,0 +1,148 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
+import { PLENTY } from '../../support/gateway.ts';
+import { GATEWAY, type Running, start } from '../../support/process.ts';
+
+/** A job as these tests look at it. */
+export interface SoakJob {
+  readonly id: string;
+  readonly state: string;
+  readonly rowsDone: number;
+  readonly rowsTotal: number | null;
+  readonly lines: number;
+  readonly failures: number;
+  readonly callsSpent: number;
+  readonly error: { readonly code: string; readonly message: string } | null;
+}
+
+const JOB = 'id state rowsDone rowsTotal lines failures callsSpent error { code message }';
+
+/** The built gateway on a folder that outlives it, over a sandbox in this process. */
+export class KilledGateway {
+  readonly sandbox: Sandbox;
+  readonly #folder = mkdtempSync(join(tmpdir(), 'soak-jobs-'));
+  #running: Running | null = null;
+  #url = '';
+
+  static async start(): Promise<KilledGateway> {
+    const sandbox = await startSandbox({ limit: { requests: PLENTY, resetFormat: 'none' } });
+    const gateway = new KilledGateway(sandbox);
+    onTestFinished(async () => {
+      await gateway.kill();
+      await sandbox.close();
+      rmSync(gateway.#folder, { recursive: true, force: true });
+    });
+    await gateway.begin();
+    return gateway;
+  }
+
+  private constructor(sandbox: Sandbox) {
+    this.sandbox = sandbox;
+  }
+
+  /** Starts a process. */
+  async begin(): Promise<void> {
+    const { links } = this.sandbox;
+    this.#running = start(process.execPath, GATEWAY, {
+      cwd: '.',
+      env: {
+        PORT: '0',
+        AUTH_MODE: 'none',
+        LINKS_BASE_URL: links.url,
+        LINKS_API_KEY: links.key,
+        LINKS_RATE_LIMIT: String(PLENTY),
+        METRICS: 'off',
+        LOG_LEVEL: 'warn',
+        WRITE_SETTLE_MS: '200',
+        JOBS_MAX_PER_CALLER: '20',
+        STATE_DIR: join(this.#folder, 'state'),
+      },
+    });
+    const [, url = ''] = await this.#running.says(/(http:\/\/localhost:\d+)\/graphql/);
+    this.#url = url;
+  }
+
+  /** Ends the process with SIGKILL. */
+  async kill(): Promise<void> {
+    const running = this.#running;
+    this.#running = null;
+    running?.child.kill('SIGKILL');
+    await running?.ended;
+  }
+
+  async ask<D>(query: string, variables: Readonly<Record<string, unknown>> = {}): Promise<D> {
+    const response = await fetch(`${this.#url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query, variables }),
+    });
+    const { data, errors } = (await response.json()) as { data: D; errors?: unknown };
+    if (errors) throw new Error(JSON.stringify(errors));
+    return data;
+  }
+
+  async startExport(query: string): Promise<string> {
+    const { startExport } = await this.ask<{ startExport: SoakJob }>(
+      `mutation($query: String!) { startExport(input: {query: $query}) { ... on Job { ${JOB} } } }`,
+      { query },
+    );
+    return startExport.id;
+  }
+
+  async startChanges(mutation: string, lines: readonly unknown[]): Promise<string> {
+    const query = `mutation($input: StartChangesInput!) { startChanges(input: $input) { ... on Job { ${JOB} } ... on InvalidInput { message } } }`;
+    const form = new FormData();
+    const variables = { input: { mutation, file: null } };
+    form.append('operations', JSON.stringify({ query, variables }));
+    form.append('map', JSON.stringify({ 0: ['variables.input.file'] }));
+    form.append('0', new Blob([lines.map((each) => `${JSON.stringify(each)}\n`).join('')]), 'in');
+    const response = await fetch(`${this.#url}/graphql`, {
+      method: 'POST',
+      headers: { 'apollo-require-preflight': '1' },
+      body: form,
+    });
+    const { data, errors } = (await response.json()) as {
+      data?: { startChanges: SoakJob };
+      errors?: unknown;
+    };
+    if (!data?.startChanges.id) throw new Error(JSON.stringify(errors ?? data));
+    return data.startChanges.id;
+  }
+
+  async job(id: string): Promise<SoakJob> {
+    return (await this.ask<{ job: SoakJob }>(`query($id: ID!) { job(id: $id) { ${JOB} } }`, { id }))
+      .job;
+  }
+
+  /** The output of a job, or a range of it. */
+  async output(id: string, range?: string): Promise<Response> {
+    const { job } = await this.ask<{ job: { url: string } }>(
+      'query($id: ID!) { job(id: $id) { url } }',
+      { id },
+    );
+    return fetch(`${this.#url}${job.url}`, { headers: range === undefined ? {} : { range } });
+  }
+
+  /**
+   * Kills the process at random times until a job has ended, at most `most` times; returns how often. `dice` returns an
+   * integer below its argument.
+   */
+  async killUntilDone(id: string, most: number, dice: (sides: number) => number): Promise<number> {
+    let kills = 0;
+    for (;;) {
+      // Real processes: there is no clock to advance.
+      await pause(20 + dice(400));
+      const { error, state } = await this.job(id);
+      if (error) throw new Error(JSON.stringify(error));
+      if (state === 'DONE') return kills;
+      if (kills === most) continue;
+      await this.kill();
+      kills += 1;
+      await this.begin();
+    }
+  }
+}
