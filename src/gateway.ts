@@ -36,6 +36,7 @@ import { ProcessGenerations } from './upstream/cache/generations.ts';
 import { SavedCache } from './upstream/cache/saved/saved-cache.ts';
 import { FaultWatch, type Subject } from './upstream/diagnosis.ts';
 import type { Records } from './upstream/idempotency/records.ts';
+import { ProcessRowLocks } from './upstream/idempotency/row-locks.ts';
 import { ProcessRecords } from './upstream/idempotency/store/process-records.ts';
 import type { Witness } from './upstream/wire/exchange.ts';
 import { createDispatcher } from './upstream/wire/undici.ts';
@@ -215,11 +216,13 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     sandbox: config.sandbox,
     dir,
     stateDir: journal.folder,
+    isShared: replicas !== null,
     isOwned,
     maxBytes: jobBytes,
     clock,
     complain,
   });
+  const jobLocks = replicas?.jobLocks ?? { rowLocks: new ProcessRowLocks(clock), shared: null };
   const purchaseCode = sandbox?.market.purchaseCodes.valid[0];
   const { pages } = overrides;
   const parts = {
@@ -228,7 +231,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     clock,
     digest,
     idempotency: () => records.gauges,
-    jobFolder: jobFiles.folder,
+    jobStore: jobFiles.folder && { folder: jobFiles.folder, ...jobLocks },
     keys,
     pages,
     purchaseCode,

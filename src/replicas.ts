@@ -8,6 +8,7 @@ import {
 import type { RedisConfig } from './config/redis.ts';
 import type { Digest } from './digest.ts';
 import type { UpstreamName } from './errors.ts';
+import type { JobLocks } from './jobs/job-leases.ts';
 import type { EventStream } from './observe/event-stream.ts';
 import type { ReplicaGauges } from './observe/metrics/replica-metrics.ts';
 import { RedisConnection } from './redis/connection/connection.ts';
@@ -194,6 +195,11 @@ export class Replicas {
   replaced(name: UpstreamName, secret: string, before: string): void {
     const upstream = this.#upstreams.find((each) => each.name === name);
     if (upstream) this.#budgets.watch(keyOf(upstream, secret), keyOf(upstream, before));
+  }
+
+  /** The leases of jobs between replicas. */
+  get jobLocks(): JobLocks {
+    return { rowLocks: this.rowLocks, shared: { replica: this.#replica, times: this.#times } };
   }
 
   /** Why this process is not ready; `null` if it is. */

@@ -41,9 +41,8 @@ import { Codings } from './http/encoding/codings.ts';
 import { createBuiltPages } from './http/pages/built-pages.ts';
 import { createLandingPage } from './http/pages/landing.ts';
 import { createHttpServers, type HttpOptions, type HttpServer } from './http/server.ts';
-import { isFinal, type JobRecord } from './jobs/job.ts';
-import { Jobs, type StoredJob } from './jobs/jobs.ts';
-import type { JobFolder } from './jobs/storage/job-folder.ts';
+import { isFinal } from './jobs/job.ts';
+import { type JobStore, Jobs, type StoredJob } from './jobs/jobs.ts';
 import { LiveHub } from './live/hub.ts';
 import type { IdempotencyGauges } from './observe/metrics/write-metrics.ts';
 import type { Telemetry } from './observe/telemetry.ts';
@@ -51,6 +50,7 @@ import { createOperatorPages } from './operators/operator-pages.ts';
 import { createProbePage } from './operators/probe-page.ts';
 import { createGatewayState, type GatewayState, type SharedState } from './operators/readiness.ts';
 import { probeUpstreams } from './operators/upstream-probe.ts';
+import { andThen } from './scheduling/at-once.ts';
 import type { Clock } from './scheduling/clock.ts';
 import { schema } from './schema.ts';
 import type { Cache } from './upstream/cache/cache.ts';
@@ -63,7 +63,7 @@ interface Parts {
   readonly cache: Cache;
   readonly clock: Clock;
   /** Where jobs are stored; `null` if they cannot be. */
-  readonly jobFolder: JobFolder<JobRecord> | null;
+  readonly jobStore: JobStore | null;
   readonly keys: OwnKeys;
   readonly digest: Digest;
   /** The folder of the pages for browsers; absent for those of the build. */
@@ -135,7 +135,7 @@ export function createServers(config: Config, parts: Parts): Servers {
     clients: parts.backends.clients,
     clock: parts.clock,
     idempotency: parts.idempotency,
-    jobs: parts.jobFolder && config.jobs.most > 0 ? shared.jobs : null,
+    jobs: parts.jobStore && config.jobs.most > 0 ? shared.jobs : null,
     keys: parts.keys,
     live: shared.live,
     shared: parts.replicas,
@@ -217,7 +217,7 @@ function createShared(config: Config, parts: Parts): Shared {
 
 function createJobs(
   { jobs: limits, persistedOperations }: Config,
-  { backends, clock, jobFolder: folder, keys, telemetry: { events } }: Parts,
+  { backends, clock, jobStore: store, keys, telemetry: { events } }: Parts,
   {
     authenticate,
     contexts,
@@ -228,7 +228,7 @@ function createJobs(
   return new Jobs({
     clock,
     schema,
-    folder,
+    store,
     limits,
     operations: new JobExecutor({
       contexts,
@@ -337,8 +337,10 @@ function httpOptions(
       clock,
       codings,
       find(viewer, id) {
-        const job = jobs.find(viewer, id);
-        return job && downloadOf(job);
+        return andThen(jobs.refreshOne(id), () => {
+          const job = jobs.find(viewer, id);
+          return job && downloadOf(job);
+        });
       },
       maskError,
     }),

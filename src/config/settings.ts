@@ -116,7 +116,7 @@ const table: Readonly<Record<string, Entry>> = {
     'Maximum size of the [usage](operations.md#usage) of 400 days; the oldest days are removed first. 0 disables the recording.',
   ),
   JOBS_DIR: text(null).describe(
-    'Folder of the [jobs](jobs.md); by default `jobs` in `STATE_DIR`. With Redis, there are no jobs.',
+    'Folder of the [jobs](jobs.md); by default `jobs` in `STATE_DIR`. With Redis, jobs need it: a folder that all replicas share.',
   ),
   JOBS_MAX: integer(0, 1000, 20).describe(
     'Maximum number of jobs that have not ended. 0 disables jobs.',

@@ -1,21 +1,27 @@
-import { randomInt } from 'node:crypto';
+import { hash, randomInt } from 'node:crypto';
 import type { GraphQLSchema } from 'graphql';
 import type { Viewer } from '../auth/viewer.ts';
-import { BadUserInput, GatewayError, IdempotencyKeyReused } from '../errors.ts';
-import { inBackground } from '../scheduling/at-once.ts';
+import {
+  BadUserInput,
+  GatewayError,
+  IdempotencyKeyInUse,
+  IdempotencyKeyReused,
+} from '../errors.ts';
+import { type AtOnce, inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import { waitMs } from '../scheduling/wait.ts';
+import type { RowLock } from '../upstream/idempotency/row-locks.ts';
 import {
   isFinal,
-  type JobError,
   type JobOwner,
   type JobRecord,
   type JobState,
   jobStates,
   newRecord,
 } from './job.ts';
+import { JobLeases, type JobLocks } from './job-leases.ts';
 import type { JobOperations } from './job-operations.ts';
-import { type RunEnd, runJob } from './job-runner.ts';
+import { JobRuns, KnownJob } from './job-runs.ts';
 import {
   type ChangesInput,
   checkedChanges,
@@ -23,7 +29,6 @@ import {
   type ExportInput,
   type JobWorkload,
 } from './job-starts.ts';
-import { workOf } from './job-work.ts';
 import type { JobFiles } from './storage/job-files.ts';
 import type { JobFolder, JobInput } from './storage/job-folder.ts';
 
@@ -36,16 +41,21 @@ interface JobLimits {
   readonly keepMs: number;
 }
 
+/** Where jobs are stored, and what lets one process at a time run each of them. */
+export interface JobStore extends JobLocks {
+  readonly folder: JobFolder<JobRecord>;
+}
+
 interface JobsOptions {
   readonly clock: Clock;
   readonly schema: GraphQLSchema;
   readonly operations: JobOperations;
-  /** The files of jobs; `null` if jobs cannot be stored. */
-  readonly folder: JobFolder<JobRecord> | null;
+  /** `null` if jobs cannot be stored. */
+  readonly store: JobStore | null;
   /** The owner of a job with its current permissions; `null` if it may not do anything any more. */
   readonly viewerOf: (owner: JobOwner) => Viewer | null;
   readonly limits: JobLimits;
-  /** A job has another state. */
+  /** A job has another state, by this process. */
   readonly changed: (record: JobRecord) => void;
   /** Reports an unexpected error. */
   readonly defect: (error: unknown) => void;
@@ -57,37 +67,47 @@ export interface StoredJob {
   readonly files: JobFiles<JobRecord>;
 }
 
-/** A job that this process knows. */
-interface KnownJob {
-  readonly files: JobFiles<JobRecord>;
-  record: JobRecord;
-  /** Present while it is executed. */
-  running: { readonly stop: AbortController; readonly ended: Promise<void> } | null;
-}
-
-/** Why a run is stopped: the state that the job has then; `null` if another process continues it. */
-class Stopped extends Error {
-  readonly state: JobState | null;
-  constructor(state: JobState | null) {
-    super('the job is stopped');
-    this.state = state;
-  }
+/** Where jobs are stored, and what runs them. */
+interface Stored extends JobStore {
+  readonly runs: JobRuns;
 }
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 /** Jobs that have ended and are kept: of all callers and, as for the limits above, not only of one. */
 const MOST_ENDED = 500;
+/** How often a shared folder is read, with and without jobs that have not ended, in milliseconds. */
+const REFRESH_MS = { open: 3000, idle: 30_000 };
+/** How long a request to turn a job waits for the process that runs it, and how often it looks, in milliseconds. */
+const TURN_MS = 5000;
+const TURN_LOOK_MS = 250;
+/** How long a start waits for another one with the same idempotency key, in milliseconds. */
+const SAME_KEY_MS = 10_000;
 
-/** The jobs of a gateway: they run in the background, from slots that are left, and continue after a restart. */
+/**
+ * The jobs of a gateway: they run in the background, from slots that are left, and continue after a restart. Several
+ * processes can share a folder: each sees all jobs, and one at a time runs each of them.
+ */
 export class Jobs {
   readonly #options: JobsOptions;
+  /** `null` if jobs cannot be stored. */
+  readonly #stored: Stored | null;
   readonly #jobs = new Map<string, KnownJob>();
-  #isDraining = false;
+  readonly #ended = new AbortController();
   #cancelExpiry: () => void = () => {};
 
   constructor(options: JobsOptions) {
     this.#options = options;
+    const { clock, store } = options;
+    this.#stored = store && {
+      ...store,
+      runs: new JobRuns({
+        ...options,
+        changed: (record) => this.#changed(record),
+        folder: store.folder,
+        leases: new JobLeases({ ...store, clock }),
+      }),
+    };
   }
 
   /**
@@ -95,11 +115,21 @@ export class Jobs {
    * @throws JobStorageFailed if their folder cannot be read.
    */
   async load(): Promise<void> {
-    for (const files of (await this.#options.folder?.load()) ?? []) {
-      this.#jobs.set(files.record.id, { files, record: files.record, running: null });
-    }
-    for (const job of this.#jobs.values()) this.#begin(job);
+    if (!this.#stored) return;
+    const { folder } = this.#stored;
+    for (const files of await folder.load()) this.#learn(files);
     this.#expireLater();
+    if (folder.isShared) inBackground(this.#keepRefreshing());
+  }
+
+  /** Reads what other processes have saved of all jobs: see `JobFolder.refresh`. At once if the folder is not shared. */
+  refresh(): AtOnce<void> {
+    if (this.#stored?.folder.isShared) return this.#refresh(this.#stored.folder);
+  }
+
+  /** The same for one job. */
+  refreshOne(id: string): AtOnce<void> {
+    if (this.#stored?.folder.isShared) return this.#refreshOne(this.#stored.folder, id);
   }
 
   /**
@@ -137,7 +167,8 @@ export class Jobs {
    * The record of a job.
    * @throws BadUserInput `BAD_USER_INPUT` if the viewer has no such job.
    */
-  get(viewer: Viewer, id: string): JobRecord {
+  async get(viewer: Viewer, id: string): Promise<JobRecord> {
+    await this.refreshOne(id);
     return this.#known(viewer, id).record;
   }
 
@@ -165,28 +196,32 @@ export class Jobs {
   }
 
   /**
-   * Ends, pauses or continues a job. One whose state does not allow that stays as it is.
-   * @throws BadUserInput `BAD_USER_INPUT` if the viewer has no such job.
+   * Ends, pauses or continues a job. One whose state does not allow that stays as it is. Another process that runs the
+   * job is requested to do so, which takes about a second. If it does not within 5 s, the job is returned as it is; a
+   * request to end or pause it stays.
+   * @throws BadUserInput `BAD_USER_INPUT` if the viewer has no such job; JobStorageFull or JobStorageFailed.
    */
   async turn(viewer: Viewer, id: string, to: 'CANCELED' | 'PAUSED' | 'QUEUED'): Promise<JobRecord> {
-    const job = this.#known(viewer, id);
-    if (!mayTurn(job.record, to)) return job.record;
-    job.running?.stop.abort(new Stopped(to));
-    await job.running?.ended;
-    // It can have ended by itself meanwhile.
-    if (mayTurn(job.record, to)) await this.#end(job, { state: to, error: null });
-    this.#begin(job);
-    return job.record;
+    const { clock } = this.#options;
+    const { signal } = this.#ended;
+    const until = clock.now() + TURN_MS;
+    for (;;) {
+      await this.refreshOne(id);
+      const job = this.#known(viewer, id);
+      const isTurned = !mayTurn(job.record, to) || (await this.#turnHere(job, to));
+      if (isTurned || signal.aborted || clock.now() >= until) return job.record;
+      await waitMs(clock, TURN_LOOK_MS, signal).catch(() => {});
+    }
   }
 
   /** Stops all runs at their last saved progress; the next process continues them. */
   async drain(): Promise<void> {
-    this.#isDraining = true;
+    this.#ended.abort();
     this.#cancelExpiry();
-    const running = [...this.#jobs.values()].flatMap(({ running }) => running ?? []);
-    for (const { stop } of running) stop.abort(new Stopped(null));
-    await Promise.all(running.map(({ ended }) => ended));
-    await this.#options.folder?.close();
+    if (!this.#stored) return;
+    const { folder, runs } = this.#stored;
+    await Promise.all([...this.#jobs.values()].map((job) => runs.stop(job, null)));
+    await folder.close();
   }
 
   /** Number of jobs in each state; 0 in those without jobs. */
@@ -200,29 +235,47 @@ export class Jobs {
 
   async #start(
     viewer: Viewer,
-    { isDryRun, key, maxPerMinute, startAt }: ExportInput | ChangesInput,
+    input: ExportInput | ChangesInput,
     check: () => JobWorkload | Promise<JobWorkload>,
-    input?: JobInput,
+    file?: JobInput,
   ): Promise<JobRecord> {
-    const { changed, clock } = this.#options;
-    const folder = this.#folderFor(viewer);
-    const known = key && this.#keyed(viewer, key);
-    if (known) return known.record;
+    const stored = this.#storedFor(viewer);
+    const lock = input.key && (await this.#lockOf(stored, viewer, input.key.name));
+    try {
+      await this.refresh();
+      const known = input.key && this.#keyed(viewer, input.key);
+      return known ? known.record : await this.#create(stored, viewer, { ...input, check, file });
+    } finally {
+      lock?.release();
+    }
+  }
+
+  /** Lets one start at a time use an idempotency key. @throws IdempotencyKeyInUse */
+  async #lockOf({ rowLocks }: Stored, viewer: Viewer, name: string): Promise<RowLock> {
+    const terms = { patienceMs: SAME_KEY_MS, signal: this.#ended.signal };
+    const text = JSON.stringify([viewer.isAnonymous ? null : viewer.name, name]);
+    const lock = await rowLocks.exclude(`job of ${hash('sha256', text)}`, terms);
+    if (!lock) throw new IdempotencyKeyInUse(SAME_KEY_MS);
+    return lock;
+  }
+
+  async #create({ folder, runs }: Stored, viewer: Viewer, start: Start): Promise<JobRecord> {
+    const { clock } = this.#options;
+    const { check, file, isDryRun, key, maxPerMinute, startAt } = start;
     this.#checkRoom(viewer);
     const workload = await check();
     const wall = clock.wall();
     const owner = ownerOf(viewer);
-    const job = { ...workload, key, maxPerMinute, startAt: startAt ?? wall };
-    const record = newRecord(job, { id: newId(wall), owner, wall });
+    const terms = { ...workload, key, maxPerMinute, startAt: startAt ?? wall };
+    const record = newRecord(terms, { id: newId(wall), owner, wall });
     if (isDryRun) return record;
     // Jobs of other requests can have been created during the check.
     this.#checkRoom(viewer);
     await this.#forgetSome();
-    const files = await folder.create(record.id, record, input);
-    const created: KnownJob = { files, record, running: null };
-    this.#jobs.set(record.id, created);
-    changed(record);
-    this.#begin(created);
+    const job = new KnownJob(await folder.create(record.id, record, file));
+    this.#jobs.set(record.id, job);
+    this.#changed(record);
+    if (!this.#ended.signal.aborted) runs.begin(job);
     return record;
   }
 
@@ -240,14 +293,13 @@ export class Jobs {
   }
 
   /** @throws GatewayError `JOBS_NOT_CONFIGURED` */
-  #folderFor({ linksCredential }: Viewer): JobFolder<JobRecord> {
-    const { folder, limits } = this.#options;
-    if (folder && !linksCredential && limits.most > 0) return folder;
+  #storedFor({ linksCredential }: Viewer): Stored {
+    if (this.#stored && !linksCredential && this.#options.limits.most > 0) return this.#stored;
     throw new GatewayError(
       'JOBS_NOT_CONFIGURED',
       linksCredential
         ? 'Jobs are not available to callers with an API key of their own, because the gateway does not store keys.'
-        : 'This gateway has no jobs. Its operator can set STATE_DIR; with Redis or JOBS_MAX=0, there are none.',
+        : 'This gateway has no jobs. Its operator can set STATE_DIR or, with Redis, JOBS_DIR to a folder that all replicas share.',
     );
   }
 
@@ -266,64 +318,64 @@ export class Jobs {
     );
   }
 
-  /** Executes a job that may run, at its time. */
-  #begin(job: KnownJob): void {
-    const { state } = job.record;
-    if (this.#isDraining || job.running || (state !== 'QUEUED' && state !== 'RUNNING')) return;
-    const stop = new AbortController();
-    job.running = { stop, ended: this.#run(job, stop.signal) };
-    inBackground(job.running.ended);
+  /** Knows a job as it is saved now, and runs it if no process does. */
+  #learn(files: JobFiles<JobRecord>): void {
+    const job = this.#jobs.get(files.id) ?? new KnownJob(files);
+    job.files = files;
+    this.#jobs.set(files.id, job);
+    if (!this.#ended.signal.aborted) this.#stored?.runs.begin(job);
   }
 
-  /** Never rejects. */
-  async #run(job: KnownJob, signal: AbortSignal): Promise<void> {
+  async #refresh(folder: JobFolder<JobRecord>): Promise<void> {
+    const all = await folder.refresh();
+    for (const files of all) this.#learn(files);
+    const ids = new Set(all.map(({ id }) => id));
+    for (const id of this.#jobs.keys()) if (!ids.has(id)) this.#jobs.delete(id);
+    this.#expireLater();
+  }
+
+  async #refreshOne(folder: JobFolder<JobRecord>, id: string): Promise<void> {
+    const files = await folder.find(id);
+    if (files) this.#learn(files);
+    else this.#jobs.delete(id);
+  }
+
+  /** Finds jobs of other processes, and those whose process has ended. */
+  async #keepRefreshing(): Promise<void> {
     const { clock, defect } = this.#options;
-    let end: RunEnd | null;
-    try {
-      await waitMs(clock, job.record.startAt - clock.wall(), signal);
-      end = await this.#steps(job, signal);
-    } catch (error) {
-      if (error instanceof Stopped) end = error.state && { state: error.state, error: null };
-      else {
-        defect(error);
-        end = { state: 'FAILED', error: INTERNAL };
+    const { signal } = this.#ended;
+    let reported = '';
+    while (!signal.aborted) {
+      const isIdle = [...this.#jobs.values()].every(({ record }) => isFinal(record.state));
+      await waitMs(clock, isIdle ? REFRESH_MS.idle : REFRESH_MS.open, signal).catch(() => {});
+      try {
+        if (!signal.aborted) await this.refresh();
+        reported = '';
+      } catch (error) {
+        // A disk that is away is reported once.
+        if (reported !== String(error)) defect(error);
+        reported = String(error);
       }
     }
-    job.running = null;
-    if (end) await this.#end(job, end).catch(defect);
   }
 
-  /** @throws Stopped, and GatewayError if the operation of the job is not valid any more. */
-  async #steps(job: KnownJob, signal: AbortSignal): Promise<RunEnd> {
-    const { clock, defect, operations, schema, viewerOf } = this.#options;
-    const { files, record } = job;
-    await this.#save(job, { state: 'RUNNING', startedAt: record.startedAt ?? clock.wall() });
-    return runJob({
-      clock,
-      defect,
-      owner: record.owner,
-      viewerOf,
-      open: () => workOf({ clock, files, operations, record: job.record, schema }),
-      output: files,
-      maxPerMinute: record.maxPerMinute,
-      calls: record.progress.calls,
-      save: (progress) => this.#save(job, { progress }),
-      signal,
+  /** `false` if another process runs the job: it is then requested to end or pause it. */
+  async #turnHere(job: KnownJob, to: 'CANCELED' | 'PAUSED' | 'QUEUED'): Promise<boolean> {
+    if (!this.#stored) return false;
+    const { folder, runs } = this.#stored;
+    await runs.stop(job, to);
+    const isOwner = await runs.own(job, async () => {
+      // It can have ended by itself meanwhile.
+      if (mayTurn(job.record, to)) await runs.end(job, { state: to, error: null });
     });
+    if (isOwner) runs.begin(job);
+    else if (to !== 'QUEUED') await folder.request(job.record.id, to);
+    return isOwner;
   }
 
-  async #end(job: KnownJob, end: RunEnd): Promise<void> {
-    const endedAt = isFinal(end.state) ? this.#options.clock.wall() : null;
-    await this.#save(job, { ...end, endedAt });
-    if (endedAt !== null) this.#expireLater();
-  }
-
-  async #save(job: KnownJob, change: Partial<JobRecord>): Promise<void> {
-    const record = { ...job.record, ...change };
-    await job.files.checkpoint(record);
-    const hasTurned = record.state !== job.record.state;
-    job.record = record;
-    if (hasTurned) this.#options.changed(record);
+  #changed(record: JobRecord): void {
+    this.#options.changed(record);
+    if (isFinal(record.state)) this.#expireLater();
   }
 
   /** At the next time at which something expires; no timer without a job that has ended. */
@@ -332,7 +384,7 @@ export class Jobs {
     this.#cancelExpiry();
     const dues = [...this.#jobs.values()].map(({ record }) => this.#expiresAt(record));
     const at = Math.min(...dues);
-    if (this.#isDraining || at === Number.POSITIVE_INFINITY) return;
+    if (this.#ended.signal.aborted || at === Number.POSITIVE_INFINITY) return;
     const afterMs = Math.min(Math.max(at - clock.wall(), MINUTE_MS), HOUR_MS);
     this.#cancelExpiry = clock.after(afterMs, () =>
       inBackground(
@@ -352,15 +404,21 @@ export class Jobs {
 
   /** Removes the output of jobs that ended long ago and, after as long again, the jobs. */
   async #expire(): Promise<void> {
-    const { clock } = this.#options;
     for (const job of this.#jobs.values()) {
-      if (this.#expiresAt(job.record) > clock.wall()) continue;
-      if (job.record.state === 'EXPIRED') await this.#forget(job);
-      else {
-        await this.#save(job, { state: 'EXPIRED' });
-        await job.files.discardOutput();
-      }
+      if (this.#isDue(job)) await this.#stored?.runs.own(job, () => this.#expireOne(job));
     }
+  }
+
+  #isDue({ record }: KnownJob): boolean {
+    return this.#expiresAt(record) <= this.#options.clock.wall();
+  }
+
+  async #expireOne(job: KnownJob): Promise<void> {
+    // Another process can have done it before.
+    if (!this.#isDue(job)) return;
+    if (job.record.state === 'EXPIRED') return this.#remove(job);
+    await this.#stored?.runs.save(job, { state: 'EXPIRED' });
+    await job.files.discardOutput();
   }
 
   /** Makes room for a job: the caller with most jobs that have ended loses the oldest of them. */
@@ -375,18 +433,20 @@ export class Jobs {
     }
     const [most = []] = [...byOwner.values()].sort((one, other) => other.length - one.length);
     const [oldest] = most.sort((one, other) => one.record.createdAt - other.record.createdAt);
-    if (oldest) await this.#forget(oldest);
+    if (oldest) await this.#stored?.runs.own(oldest, () => this.#remove(oldest));
   }
 
-  async #forget({ record }: KnownJob): Promise<void> {
+  /** By its owner. */
+  async #remove({ record }: KnownJob): Promise<void> {
     this.#jobs.delete(record.id);
-    await this.#options.folder?.remove(record.id);
+    await this.#stored?.folder.remove(record.id);
   }
 }
 
-const INTERNAL: JobError = {
-  code: 'INTERNAL_SERVER_ERROR',
-  message: 'Internal error. The log of the gateway has the cause.',
+/** What a new job is made from. */
+type Start = Pick<ExportInput, 'isDryRun' | 'key' | 'maxPerMinute' | 'startAt'> & {
+  readonly check: () => JobWorkload | Promise<JobWorkload>;
+  readonly file?: JobInput | undefined;
 };
 
 /** Whether a job can be canceled, paused or continued. */

@@ -12,7 +12,7 @@ const PASSING: ReadonlySet<string> = new Set<ErrorCode>([
 ]);
 const FIRST_MS = 1000;
 const LONGEST_MS = 300_000;
-/** After this many tries, about ten minutes, an error is final for its row or line. */
+/** After this many retries, which wait for about four minutes, an error is final for its row or line. */
 const MOST_TRIES = 8;
 
 /** Whether a retry can succeed: an upstream or its budget was not available, or the outcome of a write is unknown. */

@@ -81,7 +81,7 @@ async function openGateway() {
     clock,
     digest,
     idempotency: () => noKeys,
-    jobFolder: null,
+    jobStore: null,
     keys: { LINKS: keyOf(endpoints.links), MARKET: keyOf(endpoints.market) },
     purchaseCode: undefined,
     sandbox: null,

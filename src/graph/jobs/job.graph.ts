@@ -197,8 +197,9 @@ builder.queryField('jobs', (t) =>
       args: {
         state: t.arg({ type: JobStateRef, description: 'Only jobs in this state.' }),
       },
-      resolve: (_root, { state, ...args }, { jobs, receipt, viewer, watcher }) => {
+      resolve: async (_root, { state, ...args }, { jobs, receipt, viewer, watcher }) => {
         receipt.changesWithTime();
+        await jobs.refresh();
         const list = () => jobs.list(viewer, state ?? null);
         watcher?.look(`jobs ${state ?? ''}`, () => list().map(stateText).join(' '));
         const all = list();
@@ -210,8 +211,12 @@ builder.queryField('jobs', (t) =>
 );
 
 /** A job that the viewer may see. */
-function readJob(id: string, { jobs, receipt, viewer, watcher }: GraphContext): JobRecord | null {
+async function readJob(
+  id: string,
+  { jobs, receipt, viewer, watcher }: GraphContext,
+): Promise<JobRecord | null> {
   receipt.changesWithTime();
+  await jobs.refreshOne(id);
   const read = () => jobs.find(viewer, id)?.record ?? null;
   watcher?.look(`job ${id}`, () => stateText(read()));
   return read();

@@ -221,7 +221,7 @@ function turnedJob(
   { dryRun, jobs, viewer }: GraphContext,
   globalId: string,
   to: 'CANCELED' | 'PAUSED' | 'QUEUED',
-): Promise<JobRecord> | JobRecord {
+): Promise<JobRecord> {
   const id = String(parseId('Job', globalId));
   return dryRun ? jobs.get(viewer, id) : jobs.turn(viewer, id, to);
 }

@@ -27,6 +27,12 @@ import {
 } from './saved-job.ts';
 import { JobStorageFailed, storageErrorOf } from './storage-errors.ts';
 import { StorageSpace } from './storage-space.ts';
+import {
+  removeTurnRequests,
+  requestedTurn,
+  requestTurn,
+  type TurnRequest,
+} from './turn-requests.ts';
 
 interface JobFolderOptions<R> {
   /** The folder of all jobs; it is created if it is missing. */
@@ -95,6 +101,11 @@ export class JobFolder<R> {
     return this.#space.bytes;
   }
 
+  /** Whether other processes use it, too. */
+  get isShared(): boolean {
+    return this.#options.isShared ?? false;
+  }
+
   /**
    * Reads all jobs, ordered by id, and removes what earlier processes left behind. A damaged job is skipped and
    * reported; its files stay.
@@ -134,7 +145,7 @@ export class JobFolder<R> {
    * Makes this process the owner of a job, at its last checkpoint: former owners can save nothing any more. To be called
    * with a lease, so that owners do not take a job from each other. Copies output that its owner has not released. A job
    * that this process owns already, also in a folder that is not shared, is returned as it is; `null` without a job.
-   * @throws JobStorageFull or JobStorageFailed, also if another process claims it at the same time.
+   * @throws JobStorageFull or JobStorageFailed, also if another process claims it at the same time. That is reported.
    */
   async claim(id: string): Promise<JobFiles<R> | null> {
     if (!this.#options.isShared) return this.#jobs.get(id) ?? null;
@@ -159,13 +170,31 @@ export class JobFolder<R> {
   }
 
   /**
+   * Requests a state of a job that another process runs, which sees it by `requested`; no effect without such a job.
+   * @throws JobStorageFailed
+   */
+  async request(id: string, turn: TurnRequest): Promise<void> {
+    await inStorage(() => requestTurn(this.#folderOf(id), turn).catch(ignoreMissing));
+  }
+
+  /** The state that another process has requested of a job, if any. @throws JobStorageFailed */
+  async requested(id: string): Promise<TurnRequest | null> {
+    return this.isShared ? inStorage(() => requestedTurn(this.#folderOf(id))) : null;
+  }
+
+  /** Removes what was requested of a job, after its state was saved. @throws JobStorageFailed */
+  async removeRequests(id: string): Promise<void> {
+    if (this.isShared) await inStorage(() => removeTurnRequests(this.#folderOf(id)));
+  }
+
+  /**
    * Creates a job. Its input is written first: if that fails, or the process ends, there is no job.
    * @throws JobStorageFull or JobStorageFailed; BadUserInput for an input that is too large; the error of the input;
    * TypeError for an invalid id.
    */
   async create(id: string, record: R, input?: JobInput): Promise<JobFiles<R>> {
     const { clock, isOwned, root } = this.#options;
-    if (!ID.test(id)) throw new TypeError(`"${id}" is not the id of a job`);
+    const folder = this.#folderOf(id);
     if (this.#jobs.has(id)) throw new JobStorageFailed('it exists');
     if (!isOwned()) throw new JobStorageFailed('another process uses the folder');
     this.#space.take(0);
@@ -187,7 +216,7 @@ export class JobFolder<R> {
       const saved = { record, lengths };
       await inStorage(async () => {
         await replaceSavedJob(path, textOfJob(saved));
-        await rename(path, join(root, id));
+        await rename(path, folder);
       });
       await saveNames(root);
       const sizes = {
@@ -196,7 +225,7 @@ export class JobFolder<R> {
         input: file.bytes,
         record: Buffer.byteLength(textOfJob(saved)),
       };
-      const job = this.#filesOf({ id, fence: 0, path: join(root, id), saved, sizes }, true);
+      const job = this.#filesOf({ id, fence: 0, path: folder, saved, sizes }, true);
       await this.#set(job, null);
       return job;
     } catch (error) {
@@ -226,6 +255,11 @@ export class JobFolder<R> {
   /** Gives up what was appended since the last checkpoints, and holds no file open. Waits for running methods. */
   async close(): Promise<void> {
     await Promise.all([...this.#jobs.values()].map((job) => job.close()));
+  }
+
+  #folderOf(id: string): string {
+    if (!ID.test(id)) throw new TypeError(`"${id}" is not the id of a job`);
+    return join(this.#options.root, id);
   }
 
   get #all(): JobFiles<R>[] {
@@ -381,6 +415,10 @@ async function writeInput(file: GrowingFile, { chunks, maxBytes }: JobInput): Pr
     await file.append(chunk);
   }
   await file.save();
+}
+
+function ignoreMissing(error: unknown): void {
+  if (!isMissing(error)) throw error;
 }
 
 async function inStorage<T>(work: () => Promise<T>): Promise<T> {

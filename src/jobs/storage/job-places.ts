@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isMissing } from '../../storage/text-file.ts';
 import { openOutput } from './data-reader.ts';
 import { sizeOf } from './growing-file.ts';
-import { jobFileNames, type SavedLengths } from './saved-job.ts';
+import { jobFileNames, type SavedLengths, turnFileNames } from './saved-job.ts';
 import { JobStorageFailed } from './storage-errors.ts';
 
 /** Where the files of a job are: those of its creator in its folder, those of later owners in `<folder>/<fence>`. */
@@ -140,6 +140,7 @@ export async function removeEarlier(folder: string, fence: number): Promise<void
 
 /** Removes the folder of a job. Only files with names of a job: the folder could be another one. */
 export async function removeJobFiles(path: string): Promise<void> {
+  await removeFiles(path, Object.values(turnFileNames));
   for (const fence of await fencesIn(path)) {
     const owned = pathOfFence(path, fence);
     await removeFiles(owned, Object.values(jobFileNames));

@@ -22,22 +22,24 @@ interface OpenOptions {
   /** `STATE_DIR`; `null` if it is not this process's own. Without it, keyed writes would not survive a restart. */
   readonly stateDir: string | null;
   readonly isOwned: () => boolean;
+  /** Whether this process is one of several, which need `dir`: a folder that all of them use. */
+  readonly isShared: boolean;
   readonly maxBytes: number;
   readonly clock: Clock;
   /** Reports to the operator, in one sentence. */
   readonly complain: (sentence: string) => void;
 }
 
-/** Opens the folder of the jobs; it is created when it is loaded. No upstream request. */
+/** Opens the folder of the jobs; it is created when it is loaded. Costs no upstream request. */
 export function openJobFolder(options: OpenOptions): OpenedFolder {
-  const { clock, complain, dir, isOwned, maxBytes, sandbox, stateDir } = options;
-  if (!sandbox && stateDir === null) return { folder: null, close: async () => {} };
-  const root = sandbox
-    ? join(tmpdir(), `jobs-${randomUUID()}`)
-    : (dir ?? join(stateDir ?? '', 'jobs'));
+  const { clock, complain, isOwned, isShared, maxBytes } = options;
+  const isTemporary = options.sandbox && !isShared;
+  const root = isTemporary ? join(tmpdir(), `jobs-${randomUUID()}`) : rootOf(options);
+  if (root === null) return { folder: null, close: async () => {} };
   const folder = new JobFolder<JobRecord>({
     root,
-    isOwned: sandbox ? () => true : isOwned,
+    isOwned: isTemporary || isShared ? () => true : isOwned,
+    isShared,
     clock,
     maxBytes,
     parse: parseJobRecord,
@@ -48,7 +50,12 @@ export function openJobFolder(options: OpenOptions): OpenedFolder {
   return {
     folder,
     async close() {
-      if (sandbox) await rm(root, { recursive: true, force: true });
+      if (isTemporary) await rm(root, { recursive: true, force: true });
     },
   };
+}
+
+function rootOf({ dir, isShared, stateDir }: OpenOptions): string | null {
+  if (isShared) return dir;
+  return stateDir && (dir ?? join(stateDir, 'jobs'));
 }

@@ -18,6 +18,9 @@ export const jobFileNames = {
   input: 'input.jsonl',
 } as const;
 
+/** The names of the empty files by which a process requests a state of a job that another one runs. */
+export const turnFileNames = { CANCELED: 'cancel', PAUSED: 'pause' } as const;
+
 /** How long the files of a job were at its last checkpoint, in bytes. */
 export interface SavedLengths {
   readonly data: number;

@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -84,6 +85,17 @@ function killed(root: string, tail: Tail | null): string {
   return copy;
 }
 
+/** A text that changes with any file of a folder. */
+function stateOf(root: string): string {
+  const paths = readdirSync(root, { recursive: true, encoding: 'utf8' });
+  return paths
+    .map((path) => {
+      const found = statSync(join(root, path), { bigint: true, throwIfNoEntry: false });
+      return found ? `${path} ${found.ino} ${found.mtimeNs} ${found.size}` : '';
+    })
+    .join('\n');
+}
+
 async function contentAfterKill(root: string, tail: Tail | null = null): Promise<JobContent> {
   return contentOf(await onlyJobAt(killed(root, tail)));
 }
@@ -133,9 +145,13 @@ class Model {
       isSaved = true;
     });
     const copies: string[] = [];
+    let seen = '';
     // oxlint-disable-next-line no-unmodified-loop-condition
     while (!isSaved) {
-      copies.push(killed(this.root, null));
+      // A slow disk takes many turns for one step.
+      const now = stateOf(this.root);
+      if (now !== seen) copies.push(killed(this.root, null));
+      seen = now;
       await setImmediate();
     }
     await saving;

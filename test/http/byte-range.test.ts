@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { requestedRange } from '../../../src/jobs/storage/byte-range.ts';
+import { requestedRange } from '../../src/http/byte-range.ts';
 
 describe('a requested range of 10 bytes', () => {
   it.each([

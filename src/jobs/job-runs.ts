@@ -1,0 +1,207 @@
+import type { GraphQLSchema } from 'graphql';
+import type { Viewer } from '../auth/viewer.ts';
+import { inBackground } from '../scheduling/at-once.ts';
+import type { Clock } from '../scheduling/clock.ts';
+import { waitMs } from '../scheduling/wait.ts';
+import { isFinal, type JobError, type JobOwner, type JobRecord, type JobState } from './job.ts';
+import type { JobLease, JobLeases } from './job-leases.ts';
+import type { JobOperations } from './job-operations.ts';
+import { type RunEnd, runJob } from './job-runner.ts';
+import { workOf } from './job-work.ts';
+import type { JobFiles } from './storage/job-files.ts';
+import type { JobFolder } from './storage/job-folder.ts';
+import { JobStorageFailed } from './storage/storage-errors.ts';
+
+interface JobRunsOptions {
+  readonly clock: Clock;
+  readonly schema: GraphQLSchema;
+  readonly operations: JobOperations;
+  readonly folder: JobFolder<JobRecord>;
+  readonly leases: JobLeases;
+  /** The owner of a job with its current permissions; `null` if it may not do anything any more. */
+  readonly viewerOf: (owner: JobOwner) => Viewer | null;
+  /** A job has another state. */
+  readonly changed: (record: JobRecord) => void;
+  /** Reports an unexpected error. */
+  readonly defect: (error: unknown) => void;
+}
+
+/** A job that this process knows, with its files as they were read or claimed last. */
+export class KnownJob {
+  files: JobFiles<JobRecord>;
+  /** Present while this process runs it, or waits for its time or its lease. */
+  running: { readonly stop: AbortController; readonly ended: Promise<void> } | null = null;
+
+  constructor(files: JobFiles<JobRecord>) {
+    this.files = files;
+  }
+
+  /** What is saved of it. */
+  get record(): JobRecord {
+    return this.files.record;
+  }
+}
+
+/** Why a run is stopped: the state that the job has then; `null` if another process continues it. */
+class Stopped extends Error {
+  readonly state: JobState | null;
+  constructor(state: JobState | null) {
+    super('the job is stopped');
+    this.state = state;
+  }
+}
+
+/** How often a process looks at what others request of a job that it runs, in milliseconds. */
+const LOOK_MS = 1000;
+
+/**
+ * Runs jobs in the background. Whatever changes a job does so as its owner, with the lease of the job, and at the last
+ * checkpoint of the owner before. Between replicas, each open job is run by the one that has its lease.
+ */
+export class JobRuns {
+  readonly #options: JobRunsOptions;
+
+  constructor(options: JobRunsOptions) {
+    this.#options = options;
+  }
+
+  /** Runs a job at its time, if it has not ended and no other process runs it. */
+  begin(job: KnownJob): void {
+    if (job.running || !isOpen(job.record)) return;
+    const stop = new AbortController();
+    job.running = { stop, ended: this.#run(job, stop) };
+    inBackground(job.running.ended);
+  }
+
+  /** Stops the run of a job here, at its last saved progress. The job has that state then; `null` leaves its state. */
+  async stop({ running }: KnownJob, state: JobState | null): Promise<void> {
+    running?.stop.abort(new Stopped(state));
+    await running?.ended;
+  }
+
+  /**
+   * Does something as the owner of a job. `false` if another process is the owner, or the job was removed.
+   * @throws JobStorageFailed, and the errors of `work`.
+   */
+  async own(job: KnownJob, work: (lease: JobLease) => Promise<void>): Promise<boolean> {
+    const { folder, leases } = this.#options;
+    const { id } = job.record;
+    const lease = await leases.take(id);
+    if (!lease) return false;
+    try {
+      const files = await folder.claim(id);
+      if (!files) return false;
+      job.files = files;
+      await work(lease);
+      return true;
+    } finally {
+      // The next owner copies files that are not released.
+      await job.files.release().catch(() => {});
+      leases.release(id);
+    }
+  }
+
+  /** Saves a change of a job, by its owner. @throws JobStorageFull or JobStorageFailed. */
+  async save({ files }: KnownJob, change: Partial<JobRecord>): Promise<void> {
+    const before = files.record;
+    await files.checkpoint({ ...before, ...change });
+    if (files.record.state !== before.state) this.#options.changed(files.record);
+  }
+
+  /** Saves the end of a run, by the owner of the job. @throws JobStorageFull or JobStorageFailed. */
+  async end(job: KnownJob, end: RunEnd): Promise<void> {
+    const { clock, folder } = this.#options;
+    await this.save(job, { ...end, endedAt: isFinal(end.state) ? clock.wall() : null });
+    await folder.removeRequests(job.record.id);
+  }
+
+  /** Never rejects. */
+  async #run(job: KnownJob, stop: AbortController): Promise<void> {
+    const { clock, defect } = this.#options;
+    try {
+      await waitMs(clock, job.record.startAt - clock.wall(), stop.signal);
+      await this.own(job, (lease) => this.#runOwned(job, stop, lease));
+    } catch (error) {
+      // The folder reports a job that cannot be claimed.
+      if (!(error instanceof Stopped || error instanceof JobStorageFailed)) defect(error);
+    }
+    job.running = null;
+  }
+
+  async #runOwned(job: KnownJob, stop: AbortController, { lost }: JobLease): Promise<void> {
+    const { defect } = this.#options;
+    const { files } = job;
+    // Another process can have ended or paused it before.
+    if (!isOpen(files.record)) return;
+    const ended = new AbortController();
+    lost.addEventListener('abort', () => stop.abort(new Stopped(null)));
+    await this.#look(files.id, stop);
+    inBackground(this.#keepLooking(files.id, stop, ended.signal));
+    const end = await this.#endOf(job, stop.signal);
+    ended.abort();
+    // What another process continues has not ended.
+    if (end && files.isOwned) await this.end(job, end).catch(defect);
+  }
+
+  /** Stops a run with the state that another process requests. */
+  async #look(id: string, stop: AbortController): Promise<void> {
+    // The run itself fails if the folder cannot be read.
+    const state = await this.#options.folder.requested(id).catch(() => null);
+    if (state) stop.abort(new Stopped(state));
+  }
+
+  async #keepLooking(id: string, stop: AbortController, ended: AbortSignal): Promise<void> {
+    const { clock, folder } = this.#options;
+    while (folder.isShared && !ended.aborted) {
+      await waitMs(clock, LOOK_MS, ended).catch(() => {});
+      if (!ended.aborted) await this.#look(id, stop);
+    }
+  }
+
+  /** `null` if another process continues the job. */
+  async #endOf(job: KnownJob, signal: AbortSignal): Promise<RunEnd | null> {
+    try {
+      return await this.#steps(job, signal);
+    } catch (error) {
+      if (error instanceof Stopped) return error.state && { state: error.state, error: null };
+      this.#defectOf(job.files, error);
+      return { state: 'FAILED', error: INTERNAL };
+    }
+  }
+
+  /** @throws Stopped, and GatewayError if the operation of the job is not valid any more. */
+  async #steps(job: KnownJob, signal: AbortSignal): Promise<RunEnd> {
+    const { clock, operations, schema, viewerOf } = this.#options;
+    const { files } = job;
+    signal.throwIfAborted();
+    await this.save(job, { state: 'RUNNING', startedAt: files.record.startedAt ?? clock.wall() });
+    const { record } = files;
+    return runJob({
+      clock,
+      defect: (error) => this.#defectOf(files, error),
+      owner: record.owner,
+      viewerOf,
+      open: () => workOf({ clock, files, operations, record, schema }),
+      output: files,
+      maxPerMinute: record.maxPerMinute,
+      calls: record.progress.calls,
+      save: (progress) => this.save(job, { progress }),
+      signal,
+    });
+  }
+
+  /** Files that another process has taken over fail as expected. */
+  #defectOf({ isOwned }: JobFiles<JobRecord>, error: unknown): void {
+    if (isOwned || !(error instanceof JobStorageFailed)) this.#options.defect(error);
+  }
+}
+
+const INTERNAL: JobError = {
+  code: 'INTERNAL_SERVER_ERROR',
+  message: 'Internal error. The log of the gateway has the cause.',
+};
+
+/** Whether a job is to be run. */
+function isOpen({ state }: JobRecord): boolean {
+  return state === 'QUEUED' || state === 'RUNNING';
+}
