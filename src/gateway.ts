@@ -231,7 +231,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     clock,
     digest,
     idempotency: () => records.gauges,
-    jobStore: jobFiles.folder && { folder: jobFiles.folder, ...jobLocks },
+    jobStore: jobFiles.folder && { folder: jobFiles.folder, locks: jobLocks },
     keys,
     pages,
     purchaseCode,

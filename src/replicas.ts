@@ -199,7 +199,9 @@ export class Replicas {
 
   /** The leases of jobs between replicas. */
   get jobLocks(): JobLocks {
-    return { rowLocks: this.rowLocks, shared: { replica: this.#replica, times: this.#times } };
+    const { rowLocks } = this;
+    const shared = { replica: this.#replica, times: this.#times, rowLocks };
+    return { rowLocks, shared };
   }
 
   /** Why this process is not ready; `null` if it is. */

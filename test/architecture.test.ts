@@ -49,7 +49,7 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ],
   ['graphql', /^graphql\//],
   ['answers', /^answers\//],
-  ['http/door, http/encoding', /^http\/((door|encoding)\/|respond\.ts$)/],
+  ['http/door, http/encoding', /^http\/((door|encoding)\/|(byte-range|respond)\.ts$)/],
   ['live', /^live\//],
   ['schema', /^schema\.ts$/],
   ['graph of a noun', /^(links|market)\/.*\.graph\.ts$/],

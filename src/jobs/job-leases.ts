@@ -1,7 +1,3 @@
-import { RedisRefused, RedisUnavailable } from '../redis/failures.ts';
-import { scripts } from '../redis/lua/scripts.ts';
-import type { Replica } from '../redis/replica.ts';
-import type { ProtocolTimes } from '../redis/times.ts';
 import { inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { RowLock, RowLocks } from '../upstream/idempotency/row-locks.ts';
@@ -12,21 +8,27 @@ export interface JobLease {
   readonly lost: AbortSignal;
 }
 
-/** What leases need. */
+/** What leases are made of. */
 export interface JobLocks {
   readonly rowLocks: Pick<RowLocks, 'exclude'>;
   /** This process as one of several; `null` if it is alone with its jobs. */
-  readonly shared: SharedLeases | null;
+  readonly shared: SharedLocks | null;
 }
 
-interface JobLeasesOptions extends JobLocks {
+/** Locks that are valid only as long as the lease of this process among others. */
+interface SharedLocks {
+  readonly replica: { readonly leased: boolean };
+  /** The duration of that lease. */
+  readonly times: { readonly leaseMs: number };
+  readonly rowLocks: {
+    /** Whether a row is still locked. It is locked again if no other has locked it and `isWanted` says so. */
+    isStillLocked(row: string, lock: RowLock, isWanted: () => boolean): Promise<boolean>;
+  };
+}
+
+interface JobLeasesOptions {
   readonly clock: Clock;
-}
-
-/** This process as one of several. */
-interface SharedLeases {
-  readonly replica: Pick<Replica, 'call' | 'leased'>;
-  readonly times: Pick<ProtocolTimes, 'leaseMs'>;
+  readonly locks: JobLocks;
 }
 
 /** A lease of this process. */
@@ -60,7 +62,7 @@ export class JobLeases {
    * elsewhere, or that cannot be known now.
    */
   async take(jobId: string): Promise<JobLease | null> {
-    const { rowLocks, shared } = this.#options;
+    const { rowLocks, shared } = this.#options.locks;
     // Without a lease of the replica a lock would end at once.
     if (shared && !shared.replica.leased) return null;
     const lost = new AbortController();
@@ -82,33 +84,19 @@ export class JobLeases {
     held.lock.release();
   }
 
-  #confirmLater(jobId: string, held: Held, shared: SharedLeases): void {
+  #confirmLater(jobId: string, held: Held, shared: SharedLocks): void {
     held.cancel = this.#options.clock.after(shared.times.leaseMs, () =>
       inBackground(this.#confirm(jobId, held, shared)),
     );
   }
 
-  async #confirm(jobId: string, held: Held, shared: SharedLeases): Promise<void> {
-    const isLocked = await this.#isLocked(jobId, held, shared);
-    if (this.#held.get(jobId) !== held) return;
+  async #confirm(jobId: string, held: Held, shared: SharedLocks): Promise<void> {
+    const isWanted = (): boolean => this.#held.get(jobId) === held;
+    const isLocked = await shared.rowLocks.isStillLocked(rowOf(jobId), held.lock, isWanted);
+    if (!isWanted()) return;
     if (isLocked) return this.#confirmLater(jobId, held, shared);
     this.release(jobId);
     held.lost.abort();
-  }
-
-  /** Locks the row again, which has no effect while it is locked. */
-  async #isLocked(jobId: string, held: Held, { replica }: SharedLeases): Promise<boolean> {
-    const args = [JSON.stringify({ row: rowOf(jobId), id: held.lock.id })];
-    try {
-      const [kind] = (await replica.call(scripts.lock, args)).rest;
-      // The replica has learnt the state of Redis by that. After a release the row must not be locked again.
-      if (kind !== 'again' || this.#held.get(jobId) !== held) return kind === 'locked';
-      const [again] = (await replica.call(scripts.lock, args)).rest;
-      return again === 'locked';
-    } catch (error) {
-      if (!(error instanceof RedisUnavailable || error instanceof RedisRefused)) throw error;
-      return replica.leased;
-    }
   }
 }
 

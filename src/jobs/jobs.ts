@@ -42,8 +42,9 @@ interface JobLimits {
 }
 
 /** Where jobs are stored, and what lets one process at a time run each of them. */
-export interface JobStore extends JobLocks {
+export interface JobStore {
   readonly folder: JobFolder<JobRecord>;
+  readonly locks: JobLocks;
 }
 
 interface JobsOptions {
@@ -65,6 +66,13 @@ interface JobsOptions {
 export interface StoredJob {
   readonly record: JobRecord;
   readonly files: JobFiles<JobRecord>;
+}
+
+/** A job by its start. */
+export interface StartedJob {
+  readonly record: JobRecord;
+  /** Whether an earlier request with the same idempotency key has started it. */
+  readonly isReplay: boolean;
 }
 
 /** Where jobs are stored, and what runs them. */
@@ -105,7 +113,7 @@ export class Jobs {
         ...options,
         changed: (record) => this.#changed(record),
         folder: store.folder,
-        leases: new JobLeases({ ...store, clock }),
+        leases: new JobLeases({ clock, locks: store.locks }),
       }),
     };
   }
@@ -137,7 +145,7 @@ export class Jobs {
    * @throws GatewayError `BAD_USER_INPUT`, `FORBIDDEN`, `IDEMPOTENCY_KEY_REUSED`, `TOO_MANY_JOBS` or
    * `JOBS_NOT_CONFIGURED`.
    */
-  async startExport(viewer: Viewer, input: ExportInput): Promise<JobRecord> {
+  async startExport(viewer: Viewer, input: ExportInput): Promise<StartedJob> {
     return this.#start(viewer, input, () => checkedExport(this.#options, viewer, input));
   }
 
@@ -145,7 +153,7 @@ export class Jobs {
    * Starts changes. No upstream request by itself.
    * @throws GatewayError as `startExport`; JobStorageFull if there is no space for the lines.
    */
-  async startChanges(viewer: Viewer, input: ChangesInput): Promise<JobRecord> {
+  async startChanges(viewer: Viewer, input: ChangesInput): Promise<StartedJob> {
     const { file } = input;
     return this.#start(viewer, input, () => checkedChanges(this.#options, input), file);
   }
@@ -238,23 +246,25 @@ export class Jobs {
     input: ExportInput | ChangesInput,
     check: () => JobWorkload | Promise<JobWorkload>,
     file?: JobInput,
-  ): Promise<JobRecord> {
+  ): Promise<StartedJob> {
     const stored = this.#storedFor(viewer);
     const lock = input.key && (await this.#lockOf(stored, viewer, input.key.name));
     try {
       await this.refresh();
       const known = input.key && this.#keyed(viewer, input.key);
-      return known ? known.record : await this.#create(stored, viewer, { ...input, check, file });
+      if (known) return { record: known.record, isReplay: true };
+      const record = await this.#create(stored, viewer, { ...input, check, file });
+      return { record, isReplay: false };
     } finally {
       lock?.release();
     }
   }
 
   /** Lets one start at a time use an idempotency key. @throws IdempotencyKeyInUse */
-  async #lockOf({ rowLocks }: Stored, viewer: Viewer, name: string): Promise<RowLock> {
+  async #lockOf({ locks }: Stored, viewer: Viewer, name: string): Promise<RowLock> {
     const terms = { patienceMs: SAME_KEY_MS, signal: this.#ended.signal };
     const text = JSON.stringify([viewer.isAnonymous ? null : viewer.name, name]);
-    const lock = await rowLocks.exclude(`job of ${hash('sha256', text)}`, terms);
+    const lock = await locks.rowLocks.exclude(`job of ${hash('sha256', text)}`, terms);
     if (!lock) throw new IdempotencyKeyInUse(SAME_KEY_MS);
     return lock;
   }

@@ -54,6 +54,8 @@ afterEach(async () => {
   server.closeAllConnections();
   server.close();
   await once(server, 'close');
+  // No response leaves a file open, however it ended.
+  await until(() => openFilesIn(root).length === 0);
   rmSync(root, { recursive: true });
 });
 
@@ -202,6 +204,7 @@ describe('a download', () => {
     const { body, headers } = await ask();
     expect(body.toString()).toBe('1\n2\n');
     expect(headers['content-disposition']).toBe('attachment; filename="channels.partial.jsonl"');
+    await files.close();
   });
 
   it('of no lines is empty', async () => {

@@ -26,7 +26,7 @@ async function stageOf() {
     return {
       actor,
       replica,
-      leases: new JobLeases({ clock, rowLocks, shared: { replica, times } }),
+      leases: new JobLeases({ clock, locks: { rowLocks, shared: { replica, times, rowLocks } } }),
     };
   });
   const [a, b] = replicas;

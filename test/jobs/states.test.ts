@@ -121,6 +121,26 @@ describe('a job', () => {
     expect(await start(CHANNELS, 'eli')).not.toBe(id);
   });
 
+  it('is started once by requests with one key at the same time, of which one says so', async () => {
+    const world = await jobWorld();
+    const start = async () => {
+      const { text } = await world.world.ask(
+        'mutation($query: String!) { startExport(input: {query: $query}) { ... on Job { id } } }',
+        { query: CHANNELS },
+        { authorization: 'Bearer eve', 'idempotency-key': 'a-key-of-two' },
+      );
+      const { data, extensions } = JSON.parse(text) as {
+        data: { startExport: { id: string } };
+        extensions: { idempotency: readonly { outcome: string; upstreamCalls: number }[] };
+      };
+      return { id: data.startExport.id, ...extensions.idempotency[0] };
+    };
+    const all = await Promise.all([start(), start(), start()]);
+    expect(new Set(all.map(({ id }) => id)).size).toBe(1);
+    const outcomes = all.map(({ outcome }) => outcome);
+    expect(outcomes.sort()).toEqual(['EXECUTED', 'REPLAYED', 'REPLAYED']);
+  });
+
   it('is not started by a dry run', async () => {
     const world = await jobWorld();
     await world.send(

@@ -75,7 +75,7 @@ interface Told {
 }
 
 /** A replica as Redis sees it: nothing but the scripts that it runs. */
-export interface Actor extends Pick<Replica, 'call' | 'heldMs'> {
+export interface Actor extends Pick<Replica, 'call' | 'heldMs' | 'leased'> {
   readonly id: string;
   /** The last write that it knows of. */
   applied: number;
@@ -177,6 +177,7 @@ export async function scriptStage(clock: Clock = systemClock): Promise<ScriptSta
         token: '',
         applied: -1,
         heldMs: () => 0,
+        leased: true,
         async call(script, args): Promise<Reply> {
           const { lower, now, upper } = actor;
           const earliest = lower || now;

@@ -2,6 +2,7 @@ import type { GraphQLResolveInfo } from 'graphql';
 import { BadUserInput, InvalidInput } from '../../errors.ts';
 import type { ExportFormat } from '../../jobs/exports/export-lines.ts';
 import type { JobRecord } from '../../jobs/job.ts';
+import type { StartedJob } from '../../jobs/jobs.ts';
 import { builder, type UploadedFile } from '../builder.ts';
 import { fault, InputChecks } from '../checks.ts';
 import type { GraphContext } from '../context.ts';
@@ -110,7 +111,7 @@ builder.mutationFields((t) => ({
       checks.future('startAt', input.startAt, clock.wall());
       checks.done();
       const terms = await termsOf(context, info, input);
-      return startedJob(context, checks, 'query', () =>
+      return startedJob(context, info, { checks, member: 'query' }, () =>
         jobs.startExport(viewer, {
           ...terms,
           query: input.query,
@@ -144,7 +145,7 @@ builder.mutationFields((t) => ({
       }
       checks.done();
       const terms = await termsOf(context, info, input);
-      return startedJob(context, checks, 'mutation', () =>
+      return startedJob(context, info, { checks, member: 'mutation' }, () =>
         jobs.startChanges(viewer, {
           ...terms,
           mutation: input.mutation,
@@ -228,14 +229,21 @@ function turnedJob(
 
 /** Starts a job; a text that cannot be executed is an issue of `member`. */
 async function startedJob(
-  { receipt }: GraphContext,
-  checks: InputChecks,
-  member: string,
-  start: () => Promise<JobRecord>,
+  { dryRun, keyed, receipt }: GraphContext,
+  { path }: GraphQLResolveInfo,
+  { checks, member }: { readonly checks: InputChecks; readonly member: string },
+  start: () => Promise<StartedJob>,
 ): Promise<JobRecord> {
   receipt.changesWithTime();
+  const field = String(path.key);
   try {
-    return await start();
+    const { isReplay, record } = await start();
+    if (keyed?.keyOf(field) && !dryRun) {
+      const outcome = isReplay ? 'REPLAYED' : 'EXECUTED';
+      const firstAt = new Date(record.createdAt).toISOString();
+      keyed.add(field, { outcome, firstAt, upstreamCalls: 0 });
+    }
+    return record;
   } catch (error) {
     if (!(error instanceof BadUserInput)) throw error;
     checks.issue(member, fault('INVALID_OPERATION', error.message));

@@ -16,7 +16,7 @@ import {
 import { EndsElsewhere } from './ends-elsewhere.ts';
 
 interface RedisRowLocksOptions {
-  readonly replica: Pick<Replica, 'call' | 'id'>;
+  readonly replica: Pick<Replica, 'call' | 'id' | 'leased'>;
   readonly clock: Clock;
   readonly times: Pick<ProtocolTimes, 'beatMs' | 'leaseMs'>;
   /** Hides the content of creations from Redis. */
@@ -73,6 +73,25 @@ export class RedisRowLocks implements RowLocks {
   want(row: string): WantedLock | null {
     const place = this.#own.excludeNow(row);
     return place && this.#want(row, place);
+  }
+
+  /**
+   * Whether a row is still locked here, by one or two commands. After a loss of the data of Redis it is locked again if
+   * no other has locked it and `isWanted` says so. While Redis is away, it is locked as long as the replica has its lease.
+   */
+  async isStillLocked(row: string, { id }: RowLock, isWanted: () => boolean): Promise<boolean> {
+    const { replica } = this.#options;
+    const args = [JSON.stringify({ row, id })];
+    try {
+      const [kind] = (await replica.call(scripts.lock, args)).rest;
+      // The replica has learnt the state of Redis by that. After a release the row must not be locked again.
+      if (kind !== 'again' || !isWanted()) return kind === 'locked';
+      const [again] = (await replica.call(scripts.lock, args)).rest;
+      return again === 'locked';
+    } catch (error) {
+      if (!(error instanceof RedisUnavailable || error instanceof RedisRefused)) throw error;
+      return replica.leased;
+    }
   }
 
   /** A row was unlocked on another replica, or a write to it has ended. */
