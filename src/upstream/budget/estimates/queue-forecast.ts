@@ -50,6 +50,8 @@ export class QueueForecast {
   #played = 0;
   /** Number of slots that are reserved for jobs now. */
   #reserved = 0;
+  /** Whether the use of others stays as it is known. */
+  #areOthersKnown = false;
   /** Requests that were sent and not returned yet. */
   readonly #departures: Departure[] = [];
 
@@ -187,7 +189,12 @@ export class QueueForecast {
     const { bulk, interactive, refreshes, write } = this.#lanes.waits;
     const waits = { bulk, interactive, refreshes, write, oldestMs: 0 };
     const at = { owner: PLAYED, ...this.#room, waits, bids: [] };
+    const others = this.#budget.jobs?.others;
     const { granted, waitMs } = claimSlots(this.#budget, rules, this.#now, wants, at);
+    const { jobs } = this.#budget;
+    if (this.#areOthersKnown && jobs && others) {
+      this.#budget.jobs = { ...jobs, others: { ...others, at: this.#now } };
+    }
     for (const [index, { request }] of all.entries()) {
       if (!granted[index] && !isCertain) continue;
       this.#lanes.remove(request);
@@ -227,8 +234,12 @@ export class QueueForecast {
     return this.#lanes.size('bulk');
   }
 
-  /** Number of slots in a window that callers and refreshes use on average. */
-  get othersPerWindow(): number {
+  /**
+   * Number of slots in a window that callers and refreshes use on average. From now on, they are assumed to be used as
+   * before, whatever requests of others are added.
+   */
+  knowOthers(): number {
+    this.#areOthersKnown = true;
     return othersPerWindow(this.#budget, this.#view.rules, this.#now);
   }
 

@@ -150,18 +150,22 @@ export interface TurnState {
 }
 
 /** The turns of jobs, as of the latest. */
-export interface JobTurns {
+interface JobTurns {
   /** When the minimum rate gives jobs the next one. */
   readonly dueAt: number;
   /** The process that has had the latest. */
   readonly owner: string;
-  /** Number of slots of all others in a window: its mean and variance `since` a time, observed `at` the latest turn. */
-  readonly others: {
-    readonly mean: number;
-    readonly variance: number;
-    readonly since: number;
-    readonly at: number;
-  };
+  readonly others: UseOfOthers;
+}
+
+/** How many slots all others have used. */
+export interface UseOfOthers {
+  /** In each of the latest windows that ended at a turn of a job, the latest last. */
+  readonly counts: readonly number[];
+  /** When the latest of them ended. */
+  readonly at: number;
+  /** The variance of the number in a window that the times of the slots suggest, at the latest turn of a job. */
+  readonly spread: number;
 }
 
 /** Slots of one day of the classes with a limit per day. */

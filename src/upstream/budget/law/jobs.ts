@@ -1,5 +1,5 @@
 import { perWindow } from './callers/quotas.ts';
-import type { JobTurns, KeyBudget, Rules } from './document.ts';
+import type { KeyBudget, Rules, UseOfOthers } from './document.ts';
 
 /*
  * The requests of jobs use what is left: one at a time over all processes, when no other request that waits could use
@@ -9,9 +9,13 @@ import type { JobTurns, KeyBudget, Rules } from './document.ts';
 
 /** The minimum rate uses at most this share of a low limit. */
 const MOST_OF_LIMIT = 1 / 4;
-/** Number of windows in which the use of others is observed: later ones count most. */
-const OBSERVED_WINDOWS = 5;
-/** A window changes the variance by at most this multiple of the use: it can be the begin or the end of a working day. */
+/** Number of windows in which the use of others is observed. */
+const OBSERVED_WINDOWS = 6;
+/** This many of them are sufficient to know how the use varies from one to the next. */
+const COUNTED_WINDOWS = 4;
+/** Fewer gaps between slots do not show their pace. */
+const LEAST_GAPS = 3;
+/** The variance is at most this multiple of the use. */
 const MOST_VARIANCE = 4;
 
 /** Milliseconds until the minimum rate gives jobs a turn; infinite without one. */
@@ -44,50 +48,70 @@ export function needOfOthers(
   rules: Rules,
   now: number,
 ): { readonly expected: number; readonly deviation: number } {
-  const used = usedByOthers(b);
-  const { mean, variance } = known(b, rules, now) ?? { mean: used, variance: used };
-  return { expected: Math.max(used, mean), deviation: Math.sqrt(variance) };
+  const times = timesOfOthers(b);
+  const { counts, spread } = knownUse(b, rules, now) ?? { counts: [], spread: spreadOf(times) };
+  const expected = Math.max(times.length, meanOf(counts));
+  // By then, the counts show whether slots are used several at a time.
+  const ofWindow = counts.length < COUNTED_WINDOWS ? spread : Math.min(spread, expected);
+  const variance = Math.min(Math.max(ofWindow, varianceOf(counts)), MOST_VARIANCE * expected);
+  return { expected, deviation: Math.sqrt(variance) };
 }
 
 /** The number of slots in a window that all others use on average. */
 export function othersPerWindow(b: KeyBudget, rules: Rules, now: number): number {
-  return observed(b, rules, now).mean;
+  return meanOf(observed(b, rules, now).counts);
 }
 
 /** What is known of the use of others, with that of the window that ends now. */
-function observed(b: KeyBudget, rules: Rules, now: number): JobTurns['others'] {
-  const used = usedByOthers(b);
-  const before = known(b, rules, now);
-  // Before it is known how they come, their times are assumed to be independent.
-  if (!before) return { mean: used, variance: used, since: now - rules.windowMs, at: now };
-  const { at, mean, since, variance } = before;
-  const ms = Math.min(OBSERVED_WINDOWS * rules.windowMs, now - since);
-  const weight = Math.min(1, (now - at) / ms);
-  const square = Math.min((used - mean) ** 2, MOST_VARIANCE * Math.max(used, mean));
-  return {
-    mean: mean + weight * (used - mean),
-    variance: variance + weight * (square - variance),
-    since,
-    at: now,
-  };
+function observed(b: KeyBudget, rules: Rules, now: number): UseOfOthers {
+  const times = timesOfOthers(b);
+  const spread = spreadOf(times);
+  const known = knownUse(b, rules, now);
+  if (!known) return { counts: [times.length], at: now, spread };
+  if (now - known.at < rules.windowMs) return { ...known, spread };
+  const counts = [...known.counts, times.length].slice(-OBSERVED_WINDOWS);
+  return { counts, at: now, spread };
 }
 
 /** What was known of the use of others at the latest slot of a job; `undefined` if that is too old. */
-function known(
-  { jobs }: KeyBudget,
-  { windowMs }: Rules,
-  now: number,
-): JobTurns['others'] | undefined {
+function knownUse({ jobs }: KeyBudget, { windowMs }: Rules, now: number): UseOfOthers | undefined {
   const isOld = jobs && now - jobs.others.at > 2 * OBSERVED_WINDOWS * windowMs;
   return isOld ? undefined : jobs?.others;
 }
 
-/** Number of slots in the window that no job has used. */
-function usedByOthers({ answered, held }: KeyBudget): number {
-  let count = 0;
-  for (const { bulk } of held) if (!bulk) count += 1;
-  for (const { bulk } of answered) if (!bulk) count += 1;
-  return count;
+/** When the slots in the window that no job has used were granted, in this order. */
+function timesOfOthers({ answered, held }: KeyBudget): number[] {
+  const times: number[] = [];
+  for (const { bulk, grantedAt } of answered) if (!bulk) times.push(grantedAt);
+  for (const { bulk, grantedAt } of held) if (!bulk) times.push(grantedAt);
+  return times.sort((one, other) => one - other);
+}
+
+/**
+ * The variance of the number of slots in a window, if it comes from the gaps between them: 0 at an even pace, as many
+ * as the slots if these come independently of each other, and more if they come together.
+ */
+function spreadOf(times: readonly number[]): number {
+  const gaps = times.slice(1).map((at, index) => at - (times[index] ?? at));
+  const mean = meanOf(gaps);
+  if (gaps.length < LEAST_GAPS || mean === 0) return times.length;
+  const squares = gaps.map((gap) => (gap - mean) ** 2);
+  return (times.length * meanOf(squares)) / mean ** 2;
+}
+
+/**
+ * The variance of these numbers by the differences between one and the next, without the largest: that can be the begin
+ * or the end of a working day.
+ */
+function varianceOf(counts: readonly number[]): number {
+  const squares = counts
+    .slice(1)
+    .map((count, index) => (count - (counts[index] ?? count)) ** 2 / 2);
+  return meanOf(squares.sort((one, other) => one - other).slice(0, -1));
+}
+
+function meanOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 }
 
 function jobEveryMs({ limit }: KeyBudget, { jobsMinPerMinute = 0, windowMs }: Rules): number {

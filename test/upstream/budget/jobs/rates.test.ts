@@ -118,6 +118,16 @@ describe('Jobs', () => {
   const goodput = (waits: readonly number[]): number =>
     waits.filter((ms) => ms <= MAX_WAIT_MS).length / waits.length;
 
+  test('use what people at an even pace leave from the third window on', async () => {
+    const world = await begun(TENTHS);
+    await world.people(evenly(1));
+    world.job(20);
+    await world.people(evenly(12).slice(evenly(1).length));
+    expect(p95(world.waits(1))).toBe(0);
+    const left = LIMIT - world.perWindow('interactive', 3, 12);
+    expect(world.perWindow('bulk', 3, 12) / left).toBeGreaterThanOrEqual(0.8);
+  });
+
   test('do not delay people who use 60 % of the limit at an even pace', async () => {
     const { share, waits } = await beside(evenly(60));
     expect(p95(waits)).toBe(0);

@@ -22,7 +22,7 @@ const LENT_WINDOWS = 1 / 4;
 
 /**
  * A job leaves this many standard deviations of the use of others, beyond what it is expected to be. If callers use 60 %
- * of 30 requests at random, 4 % of their reads wait then, and jobs get half of the rest; with none, half of the reads
+ * of 30 requests at random, 3 % of their reads wait then, and jobs get 55 % of the rest; with none, half of the reads
  * would wait. At an even pace, no read waits, and jobs get 91 % of the rest.
  */
 const DEVIATIONS = 1.5;
