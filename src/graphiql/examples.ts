@@ -343,8 +343,7 @@ mutation Export($input: StartExportInput!) {
 `;
 
 /** What the example exports. */
-const channelsWithItems =
-  '{ channels { nodes { id name items { nodes { __typename ... on LinkItem { title link } } } } } }';
+const allCodes = '{ qrCodes { nodes { id name scans createdAt } } }';
 
 const jobs = `# Progress, current while it is open. Costs no upstream
 # request. For one job: job(id: "…") { … }
@@ -400,7 +399,7 @@ export function exampleOperations(purchaseCode = 'a purchase code of yours'): re
     { query: newPixel },
     { query: liveCampaigns },
     { query: deferred },
-    { query: startExport, variables: { input: { query: channelsWithItems } } },
+    { query: startExport, variables: { input: { query: allCodes } } },
     { query: jobs },
     { query: upload },
   ];

@@ -36,6 +36,14 @@ interface Lookup<T> {
   readonly serves: boolean;
 }
 
+/** The response to a read. */
+interface Received {
+  readonly entry: CacheEntry;
+  readonly bytes: number;
+  readonly tags: readonly string[];
+  readonly readOnce: boolean;
+}
+
 const NOTHING: Lookup<never> = { hit: undefined, ingredient: undefined, serves: false };
 
 interface CachedReadsOptions {
@@ -73,10 +81,14 @@ export class CachedReads implements IngredientSource {
     return this.#options.saved?.isEmpty === false;
   }
 
-  /** The entry of a read, whatever its age, unless the credential was rejected and the entry is too old. */
-  find<T>(of: KeyedRead<T>): Hit<T> | undefined {
+  /**
+   * The entry of a read, whatever its age, unless the credential was rejected and the entry is too old. To be found by a
+   * job does not count as a use.
+   */
+  find<T>(of: KeyedRead<T>, { bulk }: Pick<Caller, 'bulk'> = {}): Hit<T> | undefined {
     const { cache } = this.#options;
-    const hit = cache.get(of.key) ?? (this.#recalls(of) ? cache.get(of.key) : undefined);
+    const look = () => (bulk ? cache.peek(of.key) : cache.get(of.key));
+    const hit = look() ?? (this.#recalls(of) ? look() : undefined);
     return hit && this.#allowed(of, hit as Hit<T>);
   }
 
@@ -133,7 +145,7 @@ export class CachedReads implements IngredientSource {
 
   /** The entry of a read as `find` finds it, and whether a reader gets it immediately. */
   lookUp<T>(of: KeyedRead<T>, { bulk }: Pick<Caller, 'bulk'> = {}): Lookup<T> {
-    const hit = this.find(of);
+    const hit = this.find(of, { bulk });
     if (!hit) return NOTHING;
     const { page, strict } = of.read;
     const isFresh = hit.state === 'fresh';
@@ -194,19 +206,19 @@ export class CachedReads implements IngredientSource {
 
   /**
    * Stores the entry of a read and returns true, unless a write with any outcome has affected it in flight. `tags`
-   * are those by which one could.
+   * are those by which one could. An entry of a job is probably `readOnce`.
    */
-  store(of: KeyedRead, entry: CacheEntry, bytes: number, tags: readonly string[]): boolean {
+  store(of: KeyedRead, { bytes, entry, readOnce, tags }: Received): boolean {
     const { cache, saved } = this.#options;
     const isTouched = !cache.holds([...entry.tags, ...tags], entry.stamp.generation);
-    if (isTouched || !this.#set(of, entry, bytes)) return false;
+    if (isTouched || !this.#set(of, entry, bytes, readOnce)) return false;
     saved?.stored(of, entry, bytes);
     return true;
   }
 
-  #set(of: KeyedRead, entry: CacheEntry, bytes: number): boolean {
+  #set(of: KeyedRead, entry: CacheEntry, bytes: number, readOnce = false): boolean {
     const { cache, counts } = this.#options;
-    if (!cache.set(of.key, entry, bytes)) return false;
+    if (!cache.set(of.key, entry, bytes, readOnce)) return false;
     counts?.stored(of, entry.value, entry.stamp);
     return true;
   }

@@ -43,6 +43,9 @@ export interface Hit<T = unknown> {
   readonly ageMs: number;
 }
 
+/** Maximum size of the entries that only jobs have read, in bytes. */
+const READ_ONCE_BYTES = 1024 * 1024;
+
 /** Called with the key of every entry that is new. Must not throw. */
 type CacheListener = (key: string) => void;
 
@@ -53,6 +56,9 @@ type CacheListener = (key: string) => void;
 export class Cache {
   readonly #clock: Clock;
   readonly #entries: BoundedMap<{ readonly entry: CacheEntry; readonly bytes: number }>;
+  /** The sizes of entries that only jobs have read, in the order in which they were stored. */
+  readonly #readOnce = new Map<string, number>();
+  #readOnceBytes = 0;
   /** The keys of all entries, by the scope that they begin with. */
   readonly #keysByScope = new Map<string, Set<string>>();
   readonly #generations: Generations;
@@ -72,7 +78,10 @@ export class Cache {
       max: options.maxBytes,
       // The size of a key and the bookkeeping of an entry, without the response itself.
       weigh: (key, { bytes }) => bytes + key.length + 256,
-      onForget: (key) => this.#unlist(key),
+      onForget: (key) => {
+        this.#unlist(key);
+        this.#used(key);
+      },
     });
   }
 
@@ -116,6 +125,7 @@ export class Cache {
 
   /** The entry of a key if it is still usable. */
   get(key: string): Hit | undefined {
+    this.#used(key);
     return this.#judge(key, this.#entries.get(key)?.entry);
   }
 
@@ -140,11 +150,17 @@ export class Cache {
     return { resource: entry.resource, fresh: assessed?.state === 'fresh', ageMs };
   }
 
-  /** Stores a response of about `bytes` bytes and returns true, unless a write has already invalidated it. */
-  set(key: string, entry: CacheEntry, bytes: number): boolean {
+  /**
+   * Stores a response of about `bytes` bytes and returns true, unless a write has already invalidated it. Responses that
+   * are probably `readOnce`, by a job that reads whole lists, displace only each other until they are used.
+   */
+  set(key: string, entry: CacheEntry, bytes: number, readOnce = false): boolean {
     if (this.#generations.validity(entry.tags, entry.stamp.generation) === 'invalid') return false;
     this.#version += 1;
+    const isUsed = this.#entries.peek(key) !== undefined && !this.#readOnce.has(key);
+    this.#used(key);
     this.#entries.set(key, { entry, bytes });
+    if (readOnce && !isUsed) this.#keepOnce(key, bytes);
     // An entry that is too large is not stored.
     if (this.#entries.peek(key)) this.#list(key);
     for (const { begins, listener } of this.#listeners) if (key.startsWith(begins)) listener(key);
@@ -169,6 +185,21 @@ export class Cache {
   onTouch(listener: TouchListener): void {
     this.#touchListeners.push(listener);
     this.#generations.onTouch(listener);
+  }
+
+  #keepOnce(key: string, bytes: number): void {
+    this.#readOnce.set(key, bytes);
+    this.#readOnceBytes += bytes;
+    for (const oldest of this.#readOnce.keys()) {
+      if (this.#readOnceBytes <= READ_ONCE_BYTES) return;
+      this.#entries.delete(oldest);
+    }
+  }
+
+  /** An entry is not one of those that only jobs have read, any more. */
+  #used(key: string): void {
+    this.#readOnceBytes -= this.#readOnce.get(key) ?? 0;
+    this.#readOnce.delete(key);
   }
 
   #list(key: string): void {

@@ -247,7 +247,8 @@ export class Fetcher {
           if (sharedCache) read.page?.stamped(value, stamp.storedAt);
           const entry = cached.entryOf(of, value, stamp);
           flight.entry = entry;
-          const isStored = !flight.orphaned && cached.store(of, entry, bytes, tags);
+          const readOnce = waiters.lane === 'bulk';
+          const isStored = !flight.orphaned && cached.store(of, { entry, bytes, tags, readOnce });
           const isShared = isStored && sharedCache?.keep(of, { value, bytes, stamp });
           slot.end(feedback, isShared ? { kind: 'shared' } : undefined);
           return { value };

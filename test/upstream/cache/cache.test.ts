@@ -60,6 +60,52 @@ describe('Cache', () => {
     );
   });
 
+  test('lets what is read once displace only its like, until it is used', () => {
+    const MB = 1024 * 1024;
+    const { cache, entry } = createWorld(16 * MB);
+    cache.set('hot', entry('hot'), MB);
+    cache.set('hot', entry('again'), MB, true);
+    cache.set('used', entry('used'), MB / 4, true);
+    cache.get('used');
+    for (let n = 0; n < 100; n += 1) {
+      cache.set(`page ${n}`, entry(n), MB / 4, true);
+      cache.peek('page 0');
+    }
+    const kept = [...cache.keys()].sort((one, other) => (one < other ? -1 : 1));
+    expect(kept).toEqual(['hot', 'page 96', 'page 97', 'page 98', 'page 99', 'used']);
+    cache.set('large', entry('large'), 2 * MB, true);
+    expect([...cache.keys()].sort((one, other) => (one < other ? -1 : 1))).toEqual(['hot', 'used']);
+  });
+
+  test('keeps count of what is read once, whatever happens to it', () => {
+    const steps = fc.array(
+      fc.tuple(fc.nat(9), fc.constantFrom('set', 'once', 'get', 'touch'), fc.nat(600_000)),
+      { maxLength: 60 },
+    );
+    fc.assert(
+      fc.property(steps, (each) => {
+        const { cache, entry } = createWorld(4_000_000);
+        const once = new Map<string, number>();
+        for (const [n, step, bytes] of each) {
+          const key = String(n);
+          if (step === 'set' || step === 'once') {
+            const isUsed = cache.peek(key) !== undefined && !once.has(key);
+            once.delete(key);
+            cache.set(key, entry(bytes, [key]), bytes, step === 'once');
+            if (step === 'once' && !isUsed) once.set(key, bytes);
+          } else if (step === 'get') {
+            cache.get(key);
+            once.delete(key);
+          } else {
+            void cache.touch([key]);
+          }
+          const left = [...once].filter(([key]) => cache.peek(key));
+          expect(left.reduce((sum, [, size]) => sum + size, 0)).toBeLessThanOrEqual(1024 * 1024);
+        }
+      }),
+    );
+  });
+
   test('reckons an answer of no size at all too', () => {
     const { cache, entry } = createWorld(10_000);
     for (let n = 0; n < 1000; n += 1) cache.set(String(n), entry(null), 0);
