@@ -1,4 +1,4 @@
-import type { GraphQLSchema } from 'graphql';
+import type { GraphQLSchema, OperationDefinitionNode } from 'graphql';
 import type { Viewer } from '../auth/viewer.ts';
 import { BadUserInput, GatewayError } from '../errors.ts';
 import type { Clock } from '../scheduling/clock.ts';
@@ -55,9 +55,10 @@ interface StartWorld {
 export async function checkedExport(
   { clock, operations, schema }: StartWorld,
   viewer: Viewer,
-  { format, query, variables }: ExportInput,
+  { format, query, variables: sent }: ExportInput,
 ): Promise<JobWorkload> {
-  const parsed = operations.parse(query, variables);
+  const parsed = operations.parse(query, sent);
+  const variables = declaredOf(parsed.operation, sent);
   const document = exportDocument(schema, parsed.document, parsed.operation);
   if (format === 'CSV' && document.connections.length > 1) {
     throw new BadUserInput(
@@ -90,4 +91,13 @@ export function checkedChanges(
   const parsed = operations.parse(mutation, {});
   const { name } = changesDocument(schema, parsed.document, parsed.operation);
   return { task: { kind: 'CHANGES', onError, checkOnly }, text: mutation, variables: {}, name };
+}
+
+/** The variables that an operation declares: a record is in memory for as long as its job is kept. */
+function declaredOf(
+  { variableDefinitions = [] }: OperationDefinitionNode,
+  variables: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const names = new Set(variableDefinitions.map(({ variable }) => variable.name.value));
+  return Object.fromEntries(Object.entries(variables).filter(([name]) => names.has(name)));
 }

@@ -104,6 +104,7 @@ export async function jobWorld({ clock, env, on }: JobWorldOptions = {}) {
   };
   return {
     sandbox,
+    folder,
     allow,
     send,
     job,

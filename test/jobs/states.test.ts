@@ -1,3 +1,5 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { jobWorld } from './job-world.ts';
@@ -159,6 +161,16 @@ describe('a job', () => {
   ])('names similar fields only if the schema is public: INTROSPECTION=%s', async (on, message) => {
     const world = await jobWorld({ env: { INTROSPECTION: on } });
     await expect(world.exports('{ channels { nodes { nam } } }')).rejects.toThrow(message);
+  });
+
+  it('stores no other variables than those of its query', async () => {
+    const world = await jobWorld();
+    const others = Array.from({ length: 80 }, (_, n) => [`v${n}`, 'x'.repeat(9000)]);
+    const id = await world.exports(CHANNELS, { variables: Object.fromEntries(others) });
+    await world.until(id, 'DONE');
+    const files = readdirSync(world.folder, { recursive: true, encoding: 'utf8' });
+    const record = files.find((each) => each.endsWith('job.json')) ?? '';
+    expect(statSync(join(world.folder, record)).size).toBeLessThan(4096);
   });
 
   it('needs a folder', async () => {
