@@ -119,15 +119,18 @@ export class Jobs {
   }
 
   /**
-   * Loads the jobs of the process before, and continues those that have not ended.
-   * @throws JobStorageFailed if their folder cannot be read.
+   * Loads the jobs of the process before, and continues those that have not ended; those in a shared folder in the
+   * background, since a network file system can be away. Never rejects.
    */
   async load(): Promise<void> {
     if (!this.#stored) return;
     const { folder } = this.#stored;
+    if (folder.isShared) {
+      inBackground(this.#keepRefreshing());
+      return;
+    }
     for (const files of await folder.load()) this.#learn(files);
     this.#expireLater();
-    if (folder.isShared) inBackground(this.#keepRefreshing());
   }
 
   /** Reads what other processes have saved of all jobs: see `JobFolder.refresh`. At once if the folder is not shared. */
@@ -277,7 +280,7 @@ export class Jobs {
     const wall = clock.wall();
     const owner = ownerOf(viewer);
     const terms = { ...workload, key, maxPerMinute, startAt: startAt ?? wall };
-    const record = newRecord(terms, { id: newId(wall), owner, wall });
+    const record = newRecord(terms, { id: this.#newId(wall), owner, wall });
     if (isDryRun) return record;
     // Jobs of other requests can have been created during the check.
     this.#checkRoom(viewer);
@@ -287,6 +290,15 @@ export class Jobs {
     this.#changed(record);
     if (!this.#ended.signal.aborted) runs.begin(job);
     return record;
+  }
+
+  /** Integers of 15 digits, like the ids of other objects; later ones are greater. */
+  #newId(wall: number): string {
+    // The digits at random distinguish the jobs of processes that share a folder.
+    for (let number = Math.floor(wall) * 100 + randomInt(100); ; number += 1) {
+      const id = String(number);
+      if (!this.#jobs.has(id)) return id;
+    }
   }
 
   /** The job that was started with a key. @throws IdempotencyKeyReused if it was another one. */
@@ -356,16 +368,16 @@ export class Jobs {
     const { signal } = this.#ended;
     let reported = '';
     while (!signal.aborted) {
-      const isIdle = [...this.#jobs.values()].every(({ record }) => isFinal(record.state));
-      await waitMs(clock, isIdle ? REFRESH_MS.idle : REFRESH_MS.open, signal).catch(() => {});
       try {
-        if (!signal.aborted) await this.refresh();
+        await this.refresh();
         reported = '';
       } catch (error) {
         // A disk that is away is reported once.
         if (reported !== String(error)) defect(error);
         reported = String(error);
       }
+      const isIdle = [...this.#jobs.values()].every(({ record }) => isFinal(record.state));
+      await waitMs(clock, isIdle ? REFRESH_MS.idle : REFRESH_MS.open, signal).catch(() => {});
     }
   }
 
@@ -482,9 +494,4 @@ function isOwnerOf({ isAnonymous, name }: Viewer, { owner }: JobRecord): boolean
 
 function ownerOf({ callerClass, isAnonymous, name, role }: Viewer): JobOwner {
   return { name, role, ...(isAnonymous && { isAnonymous }), ...(callerClass && { callerClass }) };
-}
-
-/** Integers of 15 digits, like the ids of other objects; later ones are greater. */
-function newId(wall: number): string {
-  return String(Math.floor(wall) * 100 + randomInt(100));
 }

@@ -108,13 +108,18 @@ export class JobFolder<R> {
 
   /**
    * Reads all jobs, ordered by id, and removes what earlier processes left behind. A damaged job is skipped and
-   * reported; its files stay.
-   * @throws JobStorageFailed if the folder cannot be created or read.
+   * reported; its files stay. So is a folder that cannot be created or read: there are no jobs then.
    */
   async load(): Promise<JobFiles<R>[]> {
-    const { root } = this.#options;
-    await inStorage(() => mkdir(root, { recursive: true, mode: 0o700 }));
-    return this.#lookAll();
+    const { complain, root } = this.#options;
+    try {
+      await mkdir(root, { recursive: true, mode: 0o700 });
+      return await this.#lookAll();
+    } catch (error) {
+      const { cause = error } = error as Error;
+      complain(`${root}: jobs cannot be used (${reasonOf(cause)}).`);
+      return [];
+    }
   }
 
   /**
@@ -268,7 +273,9 @@ export class JobFolder<R> {
 
   async #lookAll(): Promise<JobFiles<R>[]> {
     const { root } = this.#options;
-    const entries = await inStorage(() => readdir(root, { withFileTypes: true }));
+    // The first job creates it.
+    const list = () => readdir(root, { withFileTypes: true }).catch(ignoreMissing);
+    const entries = (await inStorage(list)) ?? [];
     const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
     for (const name of names.sort()) {
       if (ID.test(name)) await this.#look(name).catch((error: unknown) => this.#skip(name, error));

@@ -54,10 +54,14 @@ describe('a folder of jobs', () => {
     expect([jobs, folder.bytes]).toEqual([[], 0]);
   });
 
-  it('that cannot be read is an error', async () => {
+  it('that cannot be read has no jobs, is reported, and fails to create one', async () => {
     const root = join(scratch(), 'jobs');
     writeFileSync(root, '');
-    await expect(folderAt(root).load()).rejects.toThrow(JobStorageFailed);
+    const reports: string[] = [];
+    const folder = folderAt(root, { complain: (sentence) => reports.push(sentence) });
+    expect(await folder.load()).toEqual([]);
+    expect(reports).toEqual([`${root}: jobs cannot be used (EEXIST).`]);
+    await expect(folder.create('a', { mark: 'new' })).rejects.toThrow(JobStorageFailed);
   });
 
   it('accepts no id that could be another path', async () => {
