@@ -188,6 +188,7 @@ describe('the image', () => {
       'cache.log',
       'counts.log',
       'history.json',
+      'jobs',
       'leases.log',
       'usage',
       'writes.log',

@@ -241,51 +241,35 @@ export const StartExport = graphql(`
   }
 `);
 
-/** Ends a job. Costs nothing. */
-export const CancelExport = graphql(`
-  mutation CancelExport($id: ID!) {
-    cancelJob(id: $id) {
+/** Ends a job, or continues one that is paused or has failed. Costs nothing by itself. */
+export const TurnExport = graphql(`
+  mutation TurnExport($id: ID!, $ends: Boolean!) {
+    cancelJob(id: $id) @include(if: $ends) {
+      id
+    }
+    resumeJob(id: $id) @skip(if: $ends) {
       id
     }
   }
 `);
 
-/** Continues a job that is paused or has failed. Costs nothing by itself. */
-export const ResumeExport = graphql(`
-  mutation ResumeExport($id: ID!) {
-    resumeJob(id: $id) {
-      id
-    }
-  }
-`);
-
-/** The latest jobs, to find an export again after a reload. Costs nothing. */
+/** The latest jobs and how far they are, as that changes: an export is found again after a reload. Costs nothing. */
 export const LatestJobs = graphql(`
-  query LatestJobs {
+  query LatestJobs @live(throttle: 250) {
     jobs(first: 10) {
       nodes {
         id
-        kind
         name
-      }
-    }
-  }
-`);
-
-/** How far a job is, as it changes. Costs nothing. */
-export const ExportProgress = graphql(`
-  query ExportProgress($id: ID!) @live(throttle: 250) {
-    job(id: $id) {
-      id
-      state
-      rowsDone
-      rowsTotal
-      callsSpent
-      readyAt
-      failures
-      url
-      error {
-        message
+        state
+        rowsDone
+        rowsTotal
+        callsSpent
+        readyAt
+        failures
+        url
+        error {
+          message
+        }
       }
     }
   }

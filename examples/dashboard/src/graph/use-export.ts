@@ -1,25 +1,20 @@
-import { type CombinedError, stringifyDocument } from '@urql/core';
+import { stringifyDocument } from '@urql/core';
 import type { ResultOf } from 'gql.tada';
 import { useState } from 'react';
 import { useMutation } from 'urql';
-import {
-  CancelExport,
-  ExportProgress,
-  LatestJobs,
-  QrExport,
-  ResumeExport,
-  StartExport,
-} from './documents.ts';
+import { LatestJobs, QrExport, StartExport, TurnExport } from './documents.ts';
+import { download } from './download.ts';
 import { type CodedError, errorsOf } from './errors.ts';
+import type { Settings } from './settings.ts';
 import { usePatientQuery } from './use-patient-query.ts';
 
 /** An export of QR codes, which runs in the gateway. */
-export type ExportJob = NonNullable<ResultOf<typeof ExportProgress>['job']>;
+export type ExportJob = ResultOf<typeof LatestJobs>['jobs']['nodes'][number];
 
 /** The latest export of QR codes, and what can be done about it. */
 export interface QrCodesExport {
-  /** `null` if there is none. */
-  readonly job: ExportJob | null;
+  /** Absent if there is none. */
+  readonly job: ExportJob | undefined;
   /** Whether it is not known yet. */
   readonly loading: boolean;
   /** Whether the latest action has no answer yet. */
@@ -27,27 +22,22 @@ export interface QrCodesExport {
   /** Those of the latest action, otherwise those of the job's progress. */
   readonly errors: readonly CodedError[];
   readonly start: (statistics: boolean) => void;
-  readonly resume: (id: string) => void;
-  readonly cancel: (id: string) => void;
+  /** Cancels the job, or resumes it. */
+  readonly turn: (id: string, ends: boolean) => void;
+  /** Saves the file at a path of the gateway. */
+  readonly save: (path: string) => void;
 }
 
 /**
  * Starts exports as jobs, and follows the latest one by a live query: also one that was started before the page was
  * loaded. Each action costs nothing; the job takes what others leave of the budget.
  */
-export function useExport(): QrCodesExport {
+export function useExport(settings: Settings): QrCodesExport {
   const [started, setStarted] = useState<string>();
   const [errors, setErrors] = useState<readonly CodedError[]>([]);
   const [starting, startExport] = useMutation(StartExport);
-  const [resuming, resumeExport] = useMutation(ResumeExport);
-  const [canceling, cancelExport] = useMutation(CancelExport);
+  const [turning, turnExport] = useMutation(TurnExport);
   const latest = usePatientQuery(LatestJobs, {});
-  const found = latest.data?.jobs.nodes.find(
-    (job) => job.kind === 'EXPORT' && job.name === 'qrCodes',
-  );
-  const id = started ?? found?.id ?? '';
-  const progress = usePatientQuery(ExportProgress, { id }, { pause: id === '' });
-  const { job } = progress.data ?? {};
 
   const start = async (statistics: boolean): Promise<void> => {
     const query = stringifyDocument(QrExport);
@@ -57,16 +47,22 @@ export function useExport(): QrCodesExport {
     if (result?.__typename === 'Job') setStarted(result.id);
     setErrors(result?.__typename === 'InvalidInput' ? [result] : errorsOf(error));
   };
-  const ended = ({ error }: { readonly error?: CombinedError | undefined }): void =>
-    setErrors(errorsOf(error));
+  const turn = async (id: string, ends: boolean): Promise<void> =>
+    setErrors(errorsOf((await turnExport({ id, ends })).error));
+  const save = (path: string): Promise<void> =>
+    download(settings, path, 'qr-codes.csv').then(
+      () => setErrors([]),
+      (error: Error) => setErrors([error]),
+    );
   return {
-    // Of another job, until the next one has come.
-    job: job?.id === id ? job : null,
-    loading: latest.loading || (id !== '' && progress.loading),
-    busy: starting.fetching || resuming.fetching || canceling.fetching,
-    errors: errors.length > 0 ? errors : [...latest.errors, ...progress.errors],
+    job: latest.data?.jobs.nodes.find(({ id, name }) =>
+      started ? id === started : name === 'qrCodes',
+    ),
+    loading: latest.loading,
+    busy: starting.fetching || turning.fetching,
+    errors: errors.length > 0 ? errors : latest.errors,
     start: (statistics) => void start(statistics),
-    resume: (id) => void resumeExport({ id }).then(ended),
-    cancel: (id) => void cancelExport({ id }).then(ended),
+    turn: (id, ends) => void turn(id, ends),
+    save: (path) => void save(path),
   };
 }

@@ -1,5 +1,4 @@
 import { useState } from 'react';
-import { download } from '../graph/download.ts';
 import type { Settings } from '../graph/settings.ts';
 import { type ExportJob, useExport } from '../graph/use-export.ts';
 import { count, plural, seconds } from '../parts/format.ts';
@@ -21,35 +20,28 @@ function ProgressLine({ job }: { job: ExportJob }) {
 
 /** All QR codes as a file. The gateway writes it, also while nobody looks at the page. */
 export function ExportPanel({ settings }: { settings: Settings }) {
-  const { busy, cancel, errors, job, loading, resume, start } = useExport();
+  const { busy, errors, job, loading, save, start, turn } = useExport(settings);
   const [statistics, setStatistics] = useState(false);
-  const [trouble, setTrouble] = useState<Error | null>(null);
   const state = job?.state;
-  const isRunning = state === 'QUEUED' || state === 'RUNNING';
-  const isOpen = isRunning || state === 'PAUSED';
+  const isOpen = state === 'QUEUED' || state === 'RUNNING' || state === 'PAUSED';
   const rows = job ? plural(job.rowsDone, 'row') : '';
   const withErrors = job?.failures ? `, ${count(job.failures)} with errors` : '';
-
-  async function save(url: string): Promise<void> {
-    setTrouble(null);
-    try {
-      await download(settings, url, 'qr-codes.csv');
-    } catch (error) {
-      setTrouble(error as Error);
-    }
-  }
 
   return (
     <Panel title="Export" name="export">
       <p className="muted">
-        All QR codes as CSV. The gateway writes the file from the budget that others leave, also
-        after you close this page.
+        All QR codes as CSV. The gateway writes the file, also after you close this page.
       </p>
       {job && isOpen ? (
         <div className="progress">
           <ProgressLine job={job} />
           <progress id="exported" max={job.rowsTotal ?? 1} value={job.rowsDone} />
-          <button type="button" className="quiet" disabled={busy} onClick={() => cancel(job.id)}>
+          <button
+            type="button"
+            className="quiet"
+            disabled={busy}
+            onClick={() => turn(job.id, true)}
+          >
             Cancel
           </button>
         </div>
@@ -71,18 +63,23 @@ export function ExportPanel({ settings }: { settings: Settings }) {
       {job && (state === 'PAUSED' || state === 'FAILED') && (
         <div className="notice notice-bad" role="alert">
           <p>{job.error?.message ?? 'The export is paused.'}</p>
-          <button type="button" className="quiet" disabled={busy} onClick={() => resume(job.id)}>
+          <button
+            type="button"
+            className="quiet"
+            disabled={busy}
+            onClick={() => turn(job.id, false)}
+          >
             Resume
           </button>
         </div>
       )}
-      <Failure errors={trouble ? [trouble] : errors} />
+      <Failure errors={errors} />
       <p className="done" role="status">
         {state === 'DONE' && `The export is ready: ${rows}${withErrors}.`}
         {state === 'CANCELED' && `The export was canceled after ${rows}.`}
       </p>
       {job?.url && state === 'DONE' && (
-        <button type="button" onClick={() => void save(job.url as string)}>
+        <button type="button" onClick={() => save(job.url as string)}>
           Download
         </button>
       )}
