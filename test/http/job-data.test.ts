@@ -518,8 +518,11 @@ describe('a reader that does not read', () => {
       await setTimeout(300);
       expect(openFilesIn(root)).toHaveLength(1);
       expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * 2 ** 20);
-      await clock.advance(60_000);
-      await until(() => openFilesIn(root).length === 0);
+      // A busy machine fills the buffers of the system later.
+      while (openFilesIn(root).length > 0) {
+        await clock.advance(60_000);
+        await setTimeout(10);
+      }
       socket.resume();
       await once(socket, 'close');
       expect(socket.bytesRead).toBeLessThan(SIZE);
