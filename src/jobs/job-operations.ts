@@ -51,6 +51,6 @@ export interface JobOperations {
   execute(operation: JobOperation, terms: JobExecutionTerms): Promise<JobExecution>;
   /** What it would cost, and the errors of its input. No upstream request. */
   plan(operation: JobOperation, terms: Omit<JobExecutionTerms, 'key'>): Promise<JobPlan>;
-  /** Milliseconds until so many further requests of jobs have their responses, if no caller needs slots meanwhile. */
+  /** Milliseconds until this number of further requests of jobs have responses, if no caller needs slots meanwhile. */
   forecastMs(upstream: UpstreamName, calls: number): number;
 }

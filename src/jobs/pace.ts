@@ -21,7 +21,7 @@ export class Pace {
     if (calls > 0) this.#steps.push({ at: this.#clock.now(), calls });
   }
 
-  /** Milliseconds until a step of so many requests fits. One that never fits waits for an empty minute. */
+  /** Milliseconds until a step of this number of requests fits. One that never fits waits for an empty minute. */
   waitMs(calls: number): number {
     const now = this.#clock.now();
     while (this.#steps[0] && this.#steps[0].at + MINUTE_MS <= now) this.#steps.shift();

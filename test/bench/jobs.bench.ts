@@ -10,6 +10,7 @@ const STATISTICS = '{ qrCodes { nodes { id name statistics { clicks } } } }';
 /** Callers, the share of the limit that they need together, and how long they are observed. */
 const PEOPLE = 6;
 const LOAD = 0.6;
+const HIGH_LOAD = 0.8;
 const WARM_MINUTES = 6;
 const MINUTES = 20;
 
@@ -23,6 +24,12 @@ it('jobs', async () => {
     const without = await people({ pace, exports: false });
     const withExport = await people({ pace, exports: true });
     shared.push(...besidePeople(pace, without, withExport));
+  }
+  const alone80 = await people({ pace: 'random', exports: false, load: HIGH_LOAD });
+  for (const least of ['2', '0']) {
+    const env = { JOBS_MIN_PER_MINUTE: least };
+    const beside = await people({ pace: 'random', exports: true, load: HIGH_LOAD, env });
+    shared.push(besideMore(least, alone80, beside));
   }
   const entries = 100;
   const fresh = await measureFreshness(entries, { exports: STATISTICS });
@@ -138,20 +145,34 @@ function besidePeople(pace: string, without: Traffic, beside: Traffic): Figure[]
   ];
 }
 
-/** Callers that read what is not cached, and perhaps an export beside them. */
-async function people({
-  exports,
-  pace,
-}: {
+/** What a minimum rate of jobs costs callers that use most of the limit. */
+function besideMore(least: string, without: Traffic, beside: Traffic): Figure {
+  const p95 = ({ waits }: Traffic) => percentile(waits, 0.95) / 1000;
+  return {
+    label: `${HIGH_LOAD * 100} % at random, JOBS_MIN_PER_MINUTE=${least}: 95th percentile of the waits of people`,
+    value: p95(beside),
+    digits: 2,
+    unit: ' s',
+    note: `${p95(without).toFixed(2)} s without the export, which has sent ${beside.exported}; ${beside.failed} reads failed, ${without.failed} without it`,
+  };
+}
+
+interface Scene {
   readonly exports: boolean;
   readonly pace: 'even' | 'random';
-}): Promise<Traffic> {
-  const world = await exportWorld({ TTL_FILES_MS: '3600000' });
+  /** The share of the limit that callers need. */
+  readonly load?: number;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Callers that read what is not cached, and perhaps an export beside them. */
+async function people({ env, exports, load = LOAD, pace }: Scene): Promise<Traffic> {
+  const world = await exportWorld({ TTL_FILES_MS: '3600000', ...env });
   const { clock } = world;
   if (exports) await world.add('qr/add', (at) => ({ type: 'text', data: `code ${at}` }), 1200);
   const job: BenchJob | null = exports ? await world.start(STATISTICS) : null;
   const draw = random(7);
-  const everyMs = MINUTE_MS / (LIMIT * LOAD);
+  const everyMs = MINUTE_MS / (LIMIT * load);
   const warmMs = clock.now() + WARM_MINUTES * MINUTE_MS;
   const endMs = warmMs + MINUTES * MINUTE_MS;
   const waits: number[] = [];

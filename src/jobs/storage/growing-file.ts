@@ -64,7 +64,7 @@ export class GrowingFile {
   }
 
   /**
-   * Cuts off what is behind so many bytes.
+   * Cuts off what is behind this number of bytes.
    * @throws JobStorageFailed, also if the file is shorter.
    */
   async cut(bytes: number): Promise<void> {

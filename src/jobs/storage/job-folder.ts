@@ -78,7 +78,7 @@ const MOST_TRIES = 3;
  *
  * Several processes can share it. No file system writes a file only if its writer is still the owner of a lease, so
  * each owner of a job has files of its own, in a folder with a number that only one process can create: what a former
- * owner writes after it was suspended is in files that nobody reads. The numbers are made here and not in Redis, which
+ * owner writes after it was suspended is in files that are not read. The numbers are made here and not in Redis, which
  * can lose them.
  */
 export class JobFolder<R> {
@@ -168,7 +168,7 @@ export class JobFolder<R> {
       if (now !== fence) throw new JobStorageFailed('another process takes it over');
       const files = await this.#load(id, { fence, path, stamp: '' }, true);
       await this.#set(files, null);
-      // Whoever comes next reads the files of this owner.
+      // The next owner reads the files of this one.
       await removeEarlier(folder, fence).catch(() => {});
       return files;
     });

@@ -82,7 +82,7 @@ export async function claimFence(folder: string, fence: number): Promise<string>
 
 /**
  * Gives the next owner files of its own, as long as at the last checkpoint. What the one before writes from now on is
- * in other files, even through a descriptor that it has open. A file that nobody writes any more is not copied.
+ * in other files, even through a descriptor that it has open. A file that is not written any more is not copied.
  * @throws TypeError if a file is shorter; Error of the file system.
  */
 export async function copyJobFiles(

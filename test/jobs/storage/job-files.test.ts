@@ -72,7 +72,7 @@ describe('a checkpoint', () => {
     expect(await contentOf(files)).toEqual({ mark: 'one', data: '1\n', seen: [] });
   });
 
-  it('tells when the output has changed, which other checkpoints do not', async () => {
+  it('has the time at which the output changed, not that of other checkpoints', async () => {
     const clock = new VirtualClock();
     const { files, root } = await begin({ clock });
     const created = files.output?.changedAt;

@@ -19,7 +19,7 @@ it('an export needs little memory, whatever its size', { timeout: TIME_MS }, asy
   expect(bytes).toBeLessThan(5 * MB);
 });
 
-/** How much more a gateway holds at most while it exports so many rows. */
+/** How much more a gateway holds at most during an export of this number of rows. */
 async function memoryOf(count: number): Promise<number> {
   const sandbox = await startSandbox({ limit: { requests: PLENTY, resetFormat: 'none' } });
   const folder = mkdtempSync(join(tmpdir(), 'soak-memory-'));

@@ -18,7 +18,7 @@ function ProgressLine({ job }: { job: ExportJob }) {
   );
 }
 
-/** All QR codes as a file. The gateway writes it, also while nobody looks at the page. */
+/** All QR codes as a file. The gateway writes it, also while the page is closed. */
 export function ExportPanel({ settings }: { settings: Settings }) {
   const { busy, errors, job, loading, save, start, turn } = useExport(settings);
   const [statistics, setStatistics] = useState(false);
