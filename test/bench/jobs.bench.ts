@@ -25,17 +25,16 @@ it('jobs', async () => {
     const withExport = await people({ pace, exports: true });
     shared.push(...besidePeople(pace, without, withExport));
   }
-  const alone80 = await people({ pace: 'random', exports: false, load: HIGH_LOAD });
-  for (const least of ['2', '0']) {
-    const env = { JOBS_MIN_PER_MINUTE: least };
-    const beside = await people({ pace: 'random', exports: true, load: HIGH_LOAD, env });
-    shared.push(besideMore(least, alone80, beside));
-  }
+  const busy = { pace: 'random', load: HIGH_LOAD } as const;
+  const withoutExport = await people({ ...busy, exports: false });
+  shared.push(
+    ...besidePeople('80 %, random', withoutExport, await people({ ...busy, exports: true })),
+  );
   const entries = 100;
   const fresh = await measureFreshness(entries, { exports: STATISTICS });
   record({
     bench: 'jobs',
-    about: `Exports under the limit of ${LIMIT} requests a minute, in virtual time. First on a key that no caller uses. Then beside ${PEOPLE} callers that need ${LOAD * 100} % of the limit for reads of their own, at an even pace or at random times, ${MINUTES} minutes each, with an export that does not end. At an even pace, a free slot is left over; at random times, 95 % of the reads find a free one only if more are free, so this share has no target.`,
+    about: `Exports under the limit of ${LIMIT} requests a minute, in virtual time. First on a key that no caller uses. Then beside ${PEOPLE} callers that need ${LOAD * 100} % of the limit for reads of their own, at an even pace or at random times, or ${HIGH_LOAD * 100} %, ${MINUTES} minutes each, with an export that does not end. At an even pace, a free slot is left over; at random times, 95 % of the reads find a free one only if more are free, so this share has no target.`,
     figures: [
       ...alone.flat(),
       ...shared,
@@ -145,29 +144,16 @@ function besidePeople(pace: string, without: Traffic, beside: Traffic): Figure[]
   ];
 }
 
-/** What a minimum rate of jobs costs callers that use most of the limit. */
-function besideMore(least: string, without: Traffic, beside: Traffic): Figure {
-  const p95 = ({ waits }: Traffic) => percentile(waits, 0.95) / 1000;
-  return {
-    label: `${HIGH_LOAD * 100} % at random, JOBS_MIN_PER_MINUTE=${least}: 95th percentile of the waits of people`,
-    value: p95(beside),
-    digits: 2,
-    unit: ' s',
-    note: `${p95(without).toFixed(2)} s without the export, which has sent ${beside.exported}; ${beside.failed} reads failed, ${without.failed} without it`,
-  };
-}
-
 interface Scene {
   readonly exports: boolean;
   readonly pace: 'even' | 'random';
   /** The share of the limit that callers need. */
   readonly load?: number;
-  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Callers that read what is not cached, and perhaps an export beside them. */
-async function people({ env, exports, load = LOAD, pace }: Scene): Promise<Traffic> {
-  const world = await exportWorld({ TTL_FILES_MS: '3600000', ...env });
+async function people({ exports, load = LOAD, pace }: Scene): Promise<Traffic> {
+  const world = await exportWorld({ TTL_FILES_MS: '3600000' });
   const { clock } = world;
   if (exports) await world.add('qr/add', (at) => ({ type: 'text', data: `code ${at}` }), 1200);
   const job: BenchJob | null = exports ? await world.start(STATISTICS) : null;

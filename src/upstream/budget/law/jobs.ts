@@ -9,6 +9,8 @@ import type { KeyBudget, Rules, UseOfOthers } from './document.ts';
 
 /** The minimum rate uses at most this share of a low limit. */
 const MOST_OF_LIMIT = 1 / 4;
+/** Slots that were left count for the minimum rate of this number of windows at most. */
+const MOST_AHEAD_WINDOWS = 5;
 /** Number of windows in which the use of others is observed. */
 const OBSERVED_WINDOWS = 6;
 /** This many of them are sufficient to know how the use varies from one to the next. */
@@ -35,11 +37,16 @@ export function jobsDue(b: KeyBudget, rules: Rules, now: number): number {
 /** Records a slot of a job of a process. */
 export function jobGoes(b: KeyBudget, rules: Rules, now: number, owner: string): void {
   const everyMs = jobEveryMs(b, rules);
-  const dueAt = b.jobs?.dueAt ?? now;
-  // One that had to wait for a free slot keeps the rate.
-  const isLate = dueAt <= now && now - dueAt < Math.max(everyMs, rules.windowMs);
   const ms = everyMs === Number.POSITIVE_INFINITY ? 0 : everyMs;
-  b.jobs = { owner, dueAt: (isLate ? dueAt : now) + ms, others: observed(b, rules, now) };
+  const dueAt = b.jobs?.dueAt ?? now;
+  // One that had to wait for a free slot keeps the rate, and one that was left counts for the rate later.
+  const isInTime = now - dueAt < Math.max(everyMs, rules.windowMs);
+  const nextAt = (isInTime ? dueAt : now) + ms;
+  b.jobs = {
+    owner,
+    dueAt: Math.min(nextAt, now + Math.max(ms, MOST_AHEAD_WINDOWS * rules.windowMs)),
+    others: observed(b, rules, now),
+  };
 }
 
 /** The number of slots that all others are expected to use in a window, and its standard deviation. */

@@ -173,6 +173,18 @@ describe('Jobs', () => {
     },
   );
 
+  test('have had their minimum if as many slots were left before', async () => {
+    const { ask, clock, job, perWindow } = await begun();
+    job(20);
+    await clock.advance(windowMs / 2);
+    for (let caller = 0; caller < 10; caller += 1) ask('interactive', `caller ${caller}`, 60);
+    await clock.advance(14 * windowMs);
+    // The first window has enough for five.
+    expect(perWindow('bulk', 0, 1)).toBeGreaterThan(20);
+    expect(perWindow('bulk', 1, 5)).toBeLessThan(0.5);
+    expect(perWindow('bulk', 6, 14)).toBeGreaterThanOrEqual(1.9);
+  });
+
   test('wait for writes, whatever their minimum', async () => {
     const { ask, clock, job, perWindow } = await begun();
     ask('write', 'a', 4 * LIMIT);
