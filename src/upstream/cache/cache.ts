@@ -198,7 +198,9 @@ export class Cache {
 
   /** An entry is not one of those that only jobs have read, any more. */
   #used(key: string): void {
-    this.#readOnceBytes -= this.#readOnce.get(key) ?? 0;
+    const bytes = this.#readOnce.get(key);
+    if (bytes === undefined) return;
+    this.#readOnceBytes -= bytes;
     this.#readOnce.delete(key);
   }
 

@@ -186,7 +186,7 @@ describe('A job', () => {
 
   test.each([
     ['hangs up', 90_000],
-    ['does not wait for so long', 10_000],
+    ['does not wait for that time', 10_000],
     ['does not wait', 0],
   ])('has its own turn again when the person %s', async (_, maxWaitMs) => {
     const { client, clock, exhaust, job, person, reader, sent } = await createWorld();

@@ -8,7 +8,7 @@ const MOST_PLAYED = 100;
 const NEXT_JOB = callerInClass('', BULK_CLASS);
 
 /**
- * Milliseconds until so many further requests of jobs have their responses, see `Budget.bulkForecastMs`. Others are
+ * Milliseconds until this number of further requests of jobs have their responses, see `Budget.bulkForecastMs`. Others are
  * assumed to use as many slots as before, each for a new caller.
  */
 export function bulkForecastMs(forecast: QueueForecast, calls: number): number {

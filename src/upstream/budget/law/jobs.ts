@@ -55,9 +55,8 @@ export function needOfOthers(
   rules: Rules,
   now: number,
 ): { readonly expected: number; readonly deviation: number } {
-  const times = timesOfOthers(b);
-  const { counts, spread } = knownUse(b, rules, now) ?? { counts: [], spread: spreadOf(times) };
-  const expected = Math.max(times.length, meanOf(counts));
+  const { counts, spread } = knownUse(b, rules, now) ?? observed(b, rules, now);
+  const expected = Math.max(usedByOthers(b), meanOf(counts));
   // By then, the counts show whether slots are used several at a time.
   const ofWindow = counts.length < COUNTED_WINDOWS ? spread : Math.min(spread, expected);
   const variance = Math.min(Math.max(ofWindow, varianceOf(counts)), MOST_VARIANCE * expected);
@@ -84,6 +83,14 @@ function observed(b: KeyBudget, rules: Rules, now: number): UseOfOthers {
 function knownUse({ jobs }: KeyBudget, { windowMs }: Rules, now: number): UseOfOthers | undefined {
   const isOld = jobs && now - jobs.others.at > 2 * OBSERVED_WINDOWS * windowMs;
   return isOld ? undefined : jobs?.others;
+}
+
+/** Number of slots in the window that no job has used. */
+function usedByOthers({ answered, held }: KeyBudget): number {
+  let count = 0;
+  for (const { bulk } of held) if (!bulk) count += 1;
+  for (const { bulk } of answered) if (!bulk) count += 1;
+  return count;
 }
 
 /** When the slots in the window that no job has used were granted, in this order. */
