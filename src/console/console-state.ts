@@ -216,7 +216,7 @@ export interface ConsoleState {
   readonly jobs: {
     /**
      * Who can pause, resume and cancel jobs from the console by GraphQL: every viewer, those with the token of an
-     * administrator, or nobody, because the GraphQL server is not on this port or does not accept other operations.
+     * administrator, or no viewer, because the GraphQL server is not on this port or does not accept other operations.
      */
     readonly turnedBy: 'ALL' | 'TOKEN' | 'NONE';
     /** Number of all jobs, and of those that have not ended. */

@@ -66,7 +66,7 @@ export interface JobInput {
 const ID = /^[0-9a-z-]{1,40}$/;
 /** Folders of jobs that were being created or removed when a process ended. */
 const LEFTOVER = /^[0-9a-z-]{1,40}\.(?:new|old)$/;
-/** No process creates or removes a job for so long, in milliseconds. */
+/** No process takes longer to create or remove a job, in milliseconds. */
 const LONGEST_MS = 86_400_000;
 /** Reads of a job that others take over meanwhile. */
 const MOST_TRIES = 3;
@@ -179,6 +179,7 @@ export class JobFolder<R> {
    * @throws JobStorageFailed
    */
   async request(id: string, turn: TurnRequest): Promise<void> {
+    if (!this.isShared) return;
     await inStorage(() => requestTurn(this.#folderOf(id), turn).catch(ignoreMissing));
   }
 
