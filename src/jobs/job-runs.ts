@@ -29,6 +29,8 @@ interface JobRunsOptions {
 /** A job that this process knows, with its files as they were read or claimed last. */
 export class KnownJob {
   files: JobFiles<JobRecord>;
+  /** Why it could not be run, as it was reported; empty if it could. */
+  failure = '';
   /** Present while this process runs it, or waits for its time or its lease. */
   running: { readonly stop: AbortController; readonly ended: Promise<void> } | null = null;
 
@@ -121,9 +123,13 @@ export class JobRuns {
     try {
       await waitMs(clock, job.record.startAt - clock.wall(), stop.signal);
       await this.own(job, (lease) => this.#runOwned(job, stop, lease));
+      job.failure = '';
     } catch (error) {
-      // The folder reports a job that cannot be claimed.
-      if (!(error instanceof Stopped || error instanceof JobStorageFailed)) defect(error);
+      // In a shared folder, it is tried again every few seconds.
+      if (!(error instanceof Stopped)) {
+        if (job.failure !== String(error)) defect(error);
+        job.failure = String(error);
+      }
     }
     job.running = null;
   }

@@ -150,7 +150,7 @@ export class JobFolder<R> {
    * Makes this process the owner of a job, at its last checkpoint: former owners can save nothing any more. To be called
    * with a lease, so that owners do not take a job from each other. Copies output that its owner has not released. A job
    * that this process owns already, also in a folder that is not shared, is returned as it is; `null` without a job.
-   * @throws JobStorageFull or JobStorageFailed, also if another process claims it at the same time. That is reported.
+   * @throws JobStorageFull or JobStorageFailed, also if another process claims it at the same time.
    */
   async claim(id: string): Promise<JobFiles<R> | null> {
     if (!this.#options.isShared) return this.#jobs.get(id) ?? null;
