@@ -26,6 +26,7 @@ import {
 } from './graphql/context.ts';
 import { JobExecutor } from './graphql/job-executor.ts';
 import { OperationTexts } from './graphql/limits/operation-texts.ts';
+import { OperationParser } from './graphql/limits/parsed-operation.ts';
 import { createMaskError, type MaskError } from './graphql/mask-error.ts';
 import { gatewayPlugins } from './graphql/plugins.ts';
 import { schemaAccess } from './graphql/schema-access.ts';
@@ -93,6 +94,7 @@ interface Shared {
   readonly live: LiveHub | null;
   readonly maskError: MaskError;
   readonly operations: CompiledQueries;
+  readonly parser: OperationParser;
   readonly door: Door;
   readonly sources: Sources;
   readonly texts: OperationTexts;
@@ -183,7 +185,8 @@ function createShared(config: Config, parts: Parts): Shared {
     (error) => events.emit('defect', { error, requestId: currentRequestId() }),
     { suggestions: access === 'all' },
   );
-  const jobs = createJobs(config, parts, { authenticate, contexts, maskError, texts });
+  const parser = new OperationParser({ schema, texts, maskError });
+  const jobs = createJobs(config, parts, { authenticate, contexts, maskError, parser });
   // Whole responses and parts share the memory for responses.
   const maxBytes = Math.ceil(answerBytes(config.cacheMaxBytes) / 2);
   return {
@@ -194,6 +197,7 @@ function createShared(config: Config, parts: Parts): Shared {
     live: createLive(config, { clock, digest, telemetry }),
     jobs,
     maskError,
+    parser,
     door: new Door({
       authenticate,
       hostGuard: createHostGuard(config.host, config.allowedHosts),
@@ -222,8 +226,8 @@ function createJobs(
     authenticate,
     contexts,
     maskError,
-    texts,
-  }: { readonly authenticate: Authenticator } & Pick<Shared, 'contexts' | 'maskError' | 'texts'>,
+    parser,
+  }: { readonly authenticate: Authenticator } & Pick<Shared, 'contexts' | 'maskError' | 'parser'>,
 ): Jobs {
   return new Jobs({
     clock,
@@ -233,7 +237,7 @@ function createJobs(
     operations: new JobExecutor({
       contexts,
       maskError,
-      texts,
+      parser,
       clock,
       schema,
       persistedOperations,

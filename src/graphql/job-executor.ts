@@ -1,12 +1,4 @@
-import {
-  type DocumentNode,
-  execute,
-  GraphQLError,
-  type GraphQLFormattedError,
-  type GraphQLSchema,
-  getOperationAST,
-  validate,
-} from 'graphql';
+import { execute, GraphQLError, type GraphQLFormattedError, type GraphQLSchema } from 'graphql';
 import { BadUserInput, GatewayError } from '../errors.ts';
 import type { GraphContext } from '../graph/context.ts';
 import { idempotencyKeyHeader } from '../http/door/headers/idempotency-key.ts';
@@ -21,7 +13,7 @@ import { type Clock, momentOf } from '../scheduling/clock.ts';
 import { DryRun } from '../upstream/dry-run/dry-run.ts';
 import type { ContextFactory } from './context.ts';
 import { schemaOfDryRuns } from './fields-of-dry-run.ts';
-import type { OperationTexts } from './limits/operation-texts.ts';
+import type { OperationParser } from './limits/parsed-operation.ts';
 import { selectsSecret } from './limits/validity.ts';
 import type { MaskError } from './mask-error.ts';
 import { keysOfOperation } from './operation-keys.ts';
@@ -29,7 +21,7 @@ import { keysOfOperation } from './operation-keys.ts';
 interface JobExecutorOptions extends Pick<JobOperations, 'forecastMs'> {
   readonly schema: GraphQLSchema;
   readonly contexts: Pick<ContextFactory, 'job'>;
-  readonly texts: Pick<OperationTexts, 'check' | 'isValid' | 'parse'>;
+  readonly parser: Pick<OperationParser, 'parse'>;
   /** The only allowed operations, by id; `null` if all are. */
   readonly persistedOperations: ReadonlyMap<string, string> | null;
   readonly maskError: MaskError;
@@ -49,38 +41,18 @@ export class JobExecutor implements JobOperations {
   }
 
   parse(text: string, variables: Readonly<Record<string, unknown>>): JobOperation {
-    const { schema, texts } = this.#options;
+    const { parser, schema } = this.#options;
     if (this.#listed && !this.#listed.has(text)) {
       throw new GatewayError(
         'FORBIDDEN',
         'This gateway accepts only listed operations. Send the text of a listed operation.',
       );
     }
-    const document = this.#parsed(text);
-    const operation = getOperationAST(document);
-    if (!operation) throw new BadUserInput('The text must have exactly one operation.');
-    texts.check({ schema, document, operation }, variables);
+    const { document, operation } = parser.parse(text, variables);
     if (selectsSecret(schema, document, operation)) {
       throw new BadUserInput('A job cannot select a secret. Query it in an operation of its own.');
     }
     return { document, operation };
-  }
-
-  #parsed(text: string): DocumentNode {
-    const { maskError, schema, texts } = this.#options;
-    let document: DocumentNode;
-    try {
-      document = texts.parse(text);
-    } catch (error) {
-      if (!(error instanceof GraphQLError)) throw error;
-      throw new BadUserInput(`The text cannot be parsed: ${error.message}`);
-    }
-    const [fault] = texts.isValid(document)
-      ? []
-      : validate(schema, document, undefined, { maxErrors: 1 });
-    // As in a response: without similar names if the schema is not public.
-    if (fault) throw new BadUserInput(`The text is invalid: ${maskError(fault).message}`);
-    return document;
   }
 
   async execute(operation: JobOperation, terms: JobExecutionTerms): Promise<JobExecution> {
