@@ -1,6 +1,7 @@
 import type { Credential } from '../auth/credential.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { Clock } from '../scheduling/clock.ts';
+import type { Budget } from './budget/budget.ts';
 import type { KeyState } from './budget/budgets.ts';
 import { BULK_CLASS, callerInClass } from './budget/law/callers/caller-names.ts';
 import type { TurnLane } from './budget/law/document.ts';
@@ -23,6 +24,8 @@ export interface Caller {
   readonly maxWaitMs: number;
   /** Aborts when the caller has hung up. */
   readonly signal: AbortSignal;
+  /** Maximum number of requests of the operation to each API, if it is lower than that of all operations. */
+  readonly maxCalls?: number;
   /** Present for a job. */
   readonly bulk?: BulkTerms | undefined;
 }
@@ -48,9 +51,13 @@ export function namedInBudget({
   return callerInClass(name, bulk ? BULK_CLASS : callerClass);
 }
 
-/** The lane in which a request of a caller waits that would wait in this lane for a person. */
-export function laneOf<L extends TurnLane>({ bulk }: Pick<Caller, 'bulk'>, lane: L): L | 'bulk' {
-  return bulk ? 'bulk' : lane;
+/** The lane in which a request of a caller waits that would wait in this lane for a caller of a class with weight. */
+export function laneOf<L extends TurnLane>(
+  caller: Pick<Caller, 'bulk' | 'callerClass' | 'name'>,
+  lane: L,
+  budget: Pick<Budget, 'laneOf'>,
+): L | 'bulk' {
+  return caller.bulk ? 'bulk' : budget.laneOf(lane, namedInBudget(caller));
 }
 
 /** Remaining time that a caller waits for slots and for others, in milliseconds. */
@@ -64,8 +71,11 @@ export function giveUpAfter(clock: Clock, patienceMs: number, task: () => void):
 }
 
 /** Maximum number of requests of an operation, of which each caller may send `most`. */
-export function mostCallsOf({ bulk }: Pick<Caller, 'bulk'>, most: number): number {
-  return bulk ? Number.POSITIVE_INFINITY : most;
+export function mostCallsOf(
+  { bulk, maxCalls }: Pick<Caller, 'bulk' | 'maxCalls'>,
+  most: number,
+): number {
+  return bulk ? Number.POSITIVE_INFINITY : Math.min(maxCalls ?? most, most);
 }
 
 /** Watches each read of an operation, starting before its response, so that no change is missed. */

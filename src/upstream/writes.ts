@@ -185,7 +185,6 @@ export class Writes {
     const { budgets, clock, events, upstream, wire } = this.#options;
     return caller.receipt.track(async () => {
       const { call, lock, record, row, tags } = unshared;
-      const lane = laneOf(caller, unshared.lane);
       let budget: Budget;
       try {
         budget = budgets.of(credential);
@@ -202,7 +201,7 @@ export class Writes {
         clock,
         events,
         budget,
-        lane,
+        lane: laneOf(caller, unshared.lane, budget),
         lengthy: call.stream !== undefined,
         caller: namedInBudget(caller),
         resource: resourceOf(call),

@@ -7,6 +7,7 @@ import type { KeyBudget } from '../../src/upstream/budget/law/document.ts';
 import { RedisStore } from '../../src/upstream/budget/shared/redis-store.ts';
 import type { SharedClaim, SharedWant } from '../../src/upstream/budget/shared/shared-claim.ts';
 import type { Feedback } from '../../src/upstream/wire/rate-limit-headers.ts';
+import { bulkWaits } from './errands.ts';
 import { type Actor, DOCUMENT, type ScriptStage, scriptStage } from './script-stage.ts';
 
 /** Times in milliseconds; the limit is 30 in a minute where nothing else is said. */
@@ -136,7 +137,7 @@ export async function ledgerStage({
             interactive: waits('interactive'),
             refreshes,
             oldestMs: 0,
-            bulk: wants.filter(({ lane }) => lane === 'bulk').length,
+            bulk: bulkWaits(wants),
           };
           return (await store.ask(wants, { ...all, ...others })).result;
         },

@@ -13,9 +13,10 @@ import { QueueForecast } from './estimates/queue-forecast.ts';
 import { Lanes } from './lanes.ts';
 import { type BudgetView, clearMs, heldMsOf, pausedMs } from './law/availability.ts';
 import { Allowances } from './law/callers/allowances.ts';
-import { classOf, nameWithoutClass } from './law/callers/caller-names.ts';
+import { BULK_CLASS, classOf, nameWithoutClass } from './law/callers/caller-names.ts';
+import { laneWithin } from './law/callers/lane-turns.ts';
 import type { QuotaUse } from './law/callers/quotas.ts';
-import { countWithoutJobs } from './law/callers/turns.ts';
+import { countWithoutBulk } from './law/callers/turns.ts';
 import { type Lane, leftByRefreshes, type TurnLane } from './law/document.ts';
 import { refreshesPerWindow } from './law/pace.ts';
 import { comesBack, slotsOf, used } from './law/slots.ts';
@@ -64,7 +65,7 @@ export abstract class BudgetQueue {
   get idle(): boolean {
     const { view } = this.store;
     if (this.lanes.waiting > this.lanes.size('bulk') || heldMsOf(view) > 0) return false;
-    if (view.bids.some((bid) => countWithoutJobs(bid) > 0)) return false;
+    if (view.bids.some((bid) => countWithoutBulk(bid) > 0)) return false;
     return view.budget.limit - used(view.budget) > leftByRefreshes(view.budget.limit);
   }
 
@@ -80,6 +81,10 @@ export abstract class BudgetQueue {
     return this.store.rules.windowMs;
   }
 
+  laneOf<L extends TurnLane>(lane: L, caller: string): L | 'bulk' {
+    return laneWithin(this.store.rules, lane, caller);
+  }
+
   estimate(lane: TurnLane, caller: string): number {
     return this.#estimates.ofNew(lane, caller);
   }
@@ -93,7 +98,7 @@ export abstract class BudgetQueue {
     const { budget, now, rules } = view;
     if (heldMsOf(view) > 0) return 0;
     const allowances = new Allowances(budget, rules, now);
-    const want = { lane, caller: this.lanes.nameOf(caller) };
+    const want = { lane: this.laneOf(lane, caller), caller: this.lanes.nameOf(caller) };
     return allowances.available(want, budget.limit - used(budget));
   }
 
@@ -112,7 +117,8 @@ export abstract class BudgetQueue {
 
   get waitingCallers(): WaitingCaller[] {
     const callers = new Map<string, { -readonly [K in keyof WaitingCaller]: WaitingCaller[K] }>();
-    for (const { caller, waitedMs } of this.lanes.inOrder()) {
+    for (const { caller, waitedMs } of [...this.lanes.inOrder(), ...this.lanes.bulk()]) {
+      if (classOf(caller) === BULK_CLASS) continue;
       const shown = { caller: nameWithoutClass(caller), callerClass: classOf(caller) };
       const known = callers.get(caller) ?? { ...shown, count: 0, longestMs: 0 };
       known.count += 1;
@@ -132,9 +138,10 @@ export abstract class BudgetQueue {
     }
     const refreshes = this.lanes.mostUrgent(most - waiting.length);
     for (const { refresh } of refreshes) waiting.push(queued(refresh, null));
-    for (const each of this.lanes.jobs()) {
+    for (const each of this.lanes.bulk()) {
       if (waiting.length >= most) return waiting;
-      waiting.push(queued(each, null));
+      const isOfJob = classOf(each.caller) === BULK_CLASS;
+      waiting.push(queued(each, isOfJob ? null : (estimates.of(each) ?? null)));
     }
     return waiting;
   }
@@ -176,8 +183,7 @@ export abstract class BudgetQueue {
     for (const each of Array.from(this.lanes.inOrder())) {
       if (each.accepts(estimates.ofNext(each))) estimates.pass(each);
     }
-    // They wait without limit, but not in a process that ends.
-    if (this.drainedAt !== null) for (const each of Array.from(this.lanes.jobs())) each.accepts(0);
+    for (const each of Array.from(this.lanes.bulk())) each.accepts(this.estimateOf(each));
   }
 }
 

@@ -132,7 +132,7 @@ export interface QueuedRequest {
   readonly leavesInMs: number | null;
 }
 
-/** The writes and reads of one caller that wait for a slot, for display; without those of jobs. */
+/** The requests of one caller that wait for a slot, for display; without those of jobs. */
 export interface WaitingCaller {
   readonly caller: string;
   readonly callerClass: string;
@@ -190,22 +190,34 @@ export interface Budget {
   cancel(request: SlotRequest): boolean;
   /**
    * Sends a read when a new read of this caller would be sent, if that is sooner, because this caller waits for it too; a
-   * refresh, or the read of a job, in any case. From then on, it is charged to this caller.
+   * refresh, or a read in the lane `bulk`, in any case. From then on, it is charged to this caller, whose own reads are not
+   * in the lane `bulk`.
    */
   promote(request: SlotRequest, caller: string): void;
-  /** Returns a waiting read to the lane of jobs, because only this caller waits for it now, which is a job. */
+  /** Returns a waiting read to the lane `bulk`, because only callers whose reads are in it wait for it now, such as this. */
   demote(request: SlotRequest, caller: string): void;
   /**
    * Gives a waiting request its turn now, because its caller has no time to wait: if there are slots for it and for all
    * before it, and it waits only for a pending response that may contain no rate-limit headers.
    */
   sendNow(request: SlotRequest): void;
-  /** Estimated milliseconds until a new request of this caller would be sent. */
-  estimate(lane: 'write' | 'interactive', caller: string): number;
-  /** Milliseconds until a request in a lane is sent; 0 if it does not wait. */
+  /**
+   * The lane of a request of this caller that would be in a given lane for a class with weight: `bulk` for reads of a
+   * class without. Not for jobs.
+   */
+  laneOf<L extends TurnLane>(lane: L, caller: string): L | 'bulk';
+  /**
+   * Estimated milliseconds until a new request of this caller would be sent, which would be in this lane for a class with
+   * weight.
+   */
+  estimate(lane: TurnLane, caller: string): number;
+  /** Estimated milliseconds until a waiting request is sent; 0 if it does not wait, or is a refresh. */
   estimateOf(request: SlotRequest): number;
 
-  /** Number of slots that a caller can use now: without those that are reserved for others, see `Reserves`. */
+  /**
+   * Number of slots that a caller can use now: without those that are reserved for others, see `Reserves`. `lane` as for
+   * `estimate`.
+   */
   availableTo(lane: TurnLane, caller: string): number;
   /** The limits of the class of a caller, and what of them is used; none if it has no limits. */
   quotasOf(caller: string): readonly QuotaUse[];
@@ -246,7 +258,7 @@ export interface Budget {
   drain(graceMs: number): void;
   /** Whether a request with this waiting time can no longer be served, because of `drain`. */
   turnsAway(request: SlotRequest, estimateMs: number): boolean;
-  /** Whether slots can be spared: no request but those of jobs waits, and more slots than the reserve are free. */
+  /** Whether slots can be spared: none waits except in the lane `bulk`, and more slots than the reserve are free. */
   readonly idle: boolean;
   /** How many refreshes fit into a window without reads and writes. */
   readonly refreshesPerWindow: number;

@@ -1,10 +1,10 @@
-import { BulkQueue } from './bulk-queue.ts';
+import { type BulkHead, type BulkPlace, BulkQueue } from './bulk-queue.ts';
 import { CallerQueues } from './caller-queues.ts';
 import { aheadElsewhere } from './law/availability.ts';
 import { type Behind, NONE_BEHIND } from './law/callers/allowances.ts';
 import { classOf } from './law/callers/caller-names.ts';
 import { ClassTurns } from './law/callers/class-turns.ts';
-import type { CallerWaits, WaitingCounts } from './law/callers/turns.ts';
+import type { BulkWaits, CallerWaits, WaitingCounts } from './law/callers/turns.ts';
 import type { KeyBudget, Lane, Rules, TurnLane } from './law/document.ts';
 
 /** An entry that waits for a slot. */
@@ -18,7 +18,7 @@ export interface Waiting {
 
 /** The state of the budget's turns, as last known. */
 interface KnownTurns {
-  readonly budget: Pick<KeyBudget, 'turns'>;
+  readonly budget: Pick<KeyBudget, 'jobs' | 'turns'>;
 }
 
 /** Whether a caller, by its name in the turns, leaves the free slots to others. */
@@ -67,8 +67,8 @@ export class Lanes<W extends Waiting> {
   }
 
   /**
-   * The lane whose turn is next, with a write of any class before reads; undefined when nothing waits. A job can be sent
-   * while refreshes wait for their pace.
+   * The lane whose turn is next, with a write of any class before reads; undefined when nothing waits. One of the lane
+   * `bulk` can be sent while refreshes wait for their pace.
    */
   get next(): Lane | undefined {
     let next: Lane | undefined = this.#refreshes.size > 0 ? 'refresh' : undefined;
@@ -93,7 +93,7 @@ export class Lanes<W extends Waiting> {
     copy.#bulk = this.#bulk.copy();
     copy.waiting = this.waiting;
     for (const waiting of this.inOrder()) copy.#names.set(waiting, this.callerOf(waiting));
-    for (const waiting of this.#bulk.inOrder()) copy.#names.set(waiting, this.callerOf(waiting));
+    for (const waiting of this.bulk()) copy.#names.set(waiting, this.callerOf(waiting));
     return copy;
   }
 
@@ -107,7 +107,7 @@ export class Lanes<W extends Waiting> {
       return;
     }
     if (lane === 'bulk') {
-      if (again) this.#bulk.again(waiting);
+      if (again) this.#bulk.again(waiting, name);
       else this.#bulk.add(waiting, name);
       return;
     }
@@ -119,6 +119,15 @@ export class Lanes<W extends Waiting> {
   /** The name of the entry's caller in the turns. */
   callerOf(waiting: W): string {
     return this.#names.get(waiting) ?? this.nameOf(waiting.caller);
+  }
+
+  /** Whether an entry waits here. */
+  has(waiting: W): boolean {
+    const { lane } = waiting;
+    if (lane === 'refresh') return this.#refreshes.has(waiting);
+    if (lane !== 'bulk') return this.position(waiting) !== undefined;
+    const of = { caller: this.callerOf(waiting), waiting };
+    return this.bulkPlace(of, [], NONE_BEHIND.classes) !== undefined;
   }
 
   /** Removes an entry; false if it does not wait here. */
@@ -151,7 +160,7 @@ export class Lanes<W extends Waiting> {
       get oldestMs() {
         return mostUrgent();
       },
-      bulk: this.#bulk.size,
+      bulk: this.#bulk.waits,
     };
   }
 
@@ -176,17 +185,23 @@ export class Lanes<W extends Waiting> {
     return this.#refreshes.values().next().value;
   }
 
-  /** The request of a job whose turn is next; `isDue` if its last turn had no result. */
-  get firstJob():
-    | { readonly request: W; readonly caller: string; readonly isDue: boolean }
-    | undefined {
-    const first = this.#bulk.first;
-    return first && { ...first, caller: this.callerOf(first.request) };
+  /** Of each class, the request in the lane `bulk` whose turn is next. */
+  get bulkHeads(): BulkHead<W>[] {
+    return this.#bulk.heads(this.#of.budget);
   }
 
-  /** The waiting requests of jobs, in the order of their turns. */
-  jobs(): Generator<W> {
-    return this.#bulk.inOrder();
+  /** The waiting requests of the lane `bulk`, in the order of their turns. */
+  bulk(): Generator<W> {
+    return this.#bulk.inOrder(this.#of.budget);
+  }
+
+  /** The place of a waiting request in the lane `bulk`, or of a new one of a caller by its name in the turns. */
+  bulkPlace(
+    of: { readonly caller: string; readonly waiting?: W | undefined },
+    elsewhere: readonly BulkWaits[],
+    behind: ReadonlySet<string>,
+  ): BulkPlace | undefined {
+    return this.#bulk.place(this.#of.budget, of, elsewhere, behind);
   }
 
   /** The most urgent refreshes, at most this many. */
@@ -221,7 +236,7 @@ export class Lanes<W extends Waiting> {
   }
 
   /**
-   * Number of entries before a waiting one; undefined if it does not wait, or is a refresh or of a job. `bids` are those
+   * Number of entries before a waiting one; undefined if it does not wait, or is a refresh or in the lane `bulk`. `bids` are those
    * of other processes; `behind` are those that it is before in any case.
    */
   position(

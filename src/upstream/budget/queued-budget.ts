@@ -109,7 +109,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
 
   /** A request of another replica for a read has ended. */
   endedElsewhere(key: string | null, result: SharedResult | null): void {
-    const waiting = [...this.lanes.inOrder(), ...this.lanes.jobs()];
+    const waiting = [...this.lanes.inOrder(), ...this.lanes.bulk()];
     for (const request of [...this.#parked.keys(), ...waiting]) {
       const { sharing } = request;
       if (key === null || sharing?.key !== key || sharing.newerThan?.() === Infinity) continue;
@@ -129,8 +129,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     const wants = this.#parked.size > 0 ? this.#overdue() : [];
     const refreshes = this.drainedAt === null ? MOST_REFRESHES : 0;
     wants.push(...this.lanes.first(MOST_WANTS - wants.length, refreshes, this.#isHeld()));
-    const job = this.drainedAt === null ? this.lanes.firstJob : undefined;
-    if (job) wants.push(job);
+    if (this.drainedAt === null) wants.push(...this.lanes.bulkHeads);
     for (const request of this.#rushing) {
       const position = this.#parked.has(request) ? 0 : this.lanes.position(request);
       if (position === undefined) {
@@ -162,7 +161,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     return (caller, lane) => allowances.waitMs({ caller, lane }, free) > 0;
   }
 
-  /** The requests that wait here, including parked ones; without refreshes and jobs during a drain. */
+  /** The requests that wait here, including parked ones; without refreshes and the lane `bulk` during a drain. */
   #waitsOf(waits: WaitingCounts): WaitingCounts {
     const drains = this.drainedAt !== null;
     const { seq } = this.store.holder.budget.turns;
@@ -175,7 +174,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
       interactive: [...waits.interactive, ...parkedIn('interactive')],
       refreshes: (drains ? 0 : waits.refreshes) + parkedIn('refresh').length,
       oldestMs: drains ? 0 : waits.oldestMs,
-      bulk: drains ? 0 : waits.bulk,
+      bulk: drains ? [] : waits.bulk,
     };
   }
 
@@ -279,7 +278,8 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     if (got === null && isParked) {
       this.#land(request, null);
     } else if (got === null) {
-      if (this.lanes.position(request) !== undefined) request.accepts(this.estimateOf(request));
+      if (request.lane !== 'refresh' && this.lanes.has(request))
+        request.accepts(this.estimateOf(request));
     } else if (!isParked && !this.lanes.remove(request)) {
       // No caller needs it any more.
       if (typeof got === 'object') got.release();

@@ -102,9 +102,9 @@ export class PlannedReads {
 
   /** Waits for a request of another operation. */
   #joins(of: KeyedRead, reader: Caller, dryRun: DryRun): Promise<unknown> {
-    const [caller, lane] = [namedInBudget(reader), laneOf(reader, 'interactive')];
     dryRun.joins(of.key);
     const queue = this.#queueOf(of.credential, dryRun);
+    const [caller, lane] = [namedInBudget(reader), laneOf(reader, 'interactive', queue)];
     const job = this.#client.inFlight.find(of.key)?.waiters;
     const restMs = Math.max(0, queue.latencyMs - (job?.underWayMs ?? 0));
     return dryRun.arrival(of.key, () =>
@@ -128,8 +128,9 @@ export class PlannedReads {
     lane: 'write' | 'interactive',
     dryRun: DryRun,
   ): Promise<void> {
-    const sent = { lane: laneOf(caller, lane), caller: namedInBudget(caller), requests };
-    return dryRun.timeline.sends(this.#queueOf(credential, dryRun), sent);
+    const queue = this.#queueOf(credential, dryRun);
+    const sent = { lane: laneOf(caller, lane, queue), caller: namedInBudget(caller), requests };
+    return dryRun.timeline.sends(queue, sent);
   }
 
   #queueOf(credential: Credential, dryRun: DryRun): QueueForecast {

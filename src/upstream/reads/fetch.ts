@@ -163,15 +163,16 @@ export class Fetcher {
     const { key, read } = of;
     const tags = tagsInFlight(of);
     const refreshFor = 'refreshFor' in purpose ? purpose.refreshFor : null;
+    const budget = budgets.of(of.credential);
     const waiters: Waiters<T> = new Waiters<T>({
       upstream,
       clock,
       events,
-      budget: budgets.of(of.credential),
+      budget,
       resource: read.resource,
       ...('caller' in purpose
         ? {
-            lane: laneOf(purpose.caller, 'interactive'),
+            lane: laneOf(purpose.caller, 'interactive', budget),
             caller: namedInBudget(purpose.caller),
             planned: purpose.caller.receipt,
           }
@@ -247,7 +248,7 @@ export class Fetcher {
           if (sharedCache) read.page?.stamped(value, stamp.storedAt);
           const entry = cached.entryOf(of, value, stamp);
           flight.entry = entry;
-          const readOnce = waiters.lane === 'bulk';
+          const readOnce = waiters.isForJobs;
           const isStored = !flight.orphaned && cached.store(of, { entry, bytes, tags, readOnce });
           const isShared = isStored && sharedCache?.keep(of, { value, bytes, stamp });
           slot.end(feedback, isShared ? { kind: 'shared' } : undefined);

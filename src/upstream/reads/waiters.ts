@@ -14,7 +14,7 @@ import {
 import { classOf, nameWithoutClass } from '../budget/law/callers/caller-names.ts';
 import type { Lane } from '../budget/law/document.ts';
 import { FallbackWillDo } from '../fallback.ts';
-import { type Caller, namedInBudget } from '../operation.ts';
+import { type Caller, laneOf, namedInBudget } from '../operation.ts';
 import type { Receipt } from '../receipt.ts';
 import type { Departing } from '../wire/wire.ts';
 import { type Outcome, Waiter } from './waiter.ts';
@@ -87,6 +87,11 @@ export class Waiters<T> implements SlotRequest {
   /** Whether it certainly has no further result. */
   get done(): boolean {
     return this.#state === 'done';
+  }
+
+  /** Whether it is sent only for jobs. */
+  get isForJobs(): boolean {
+    return this.lane === 'bulk' && [...this.#waiters].every(({ caller }) => caller.bulk);
   }
 
   /** Milliseconds since it was created. */
@@ -206,7 +211,7 @@ export class Waiters<T> implements SlotRequest {
 
   /**
    * Waits for the response until a caller's deadline; a job has none. A caller whose turn comes sooner moves the request
-   * forward, while it waits. One with a fallback leaves after `fallbackMs` milliseconds, and the request continues.
+   * forward, while it waits: not one whose reads take only slots that are left. One with a fallback leaves after `fallbackMs` milliseconds, and the request continues.
    * @throws FallbackWillDo when it leaves for its fallback.
    * @throws BudgetExhausted `BUDGET_EXHAUSTED` as soon as its turn is known to be too late.
    * @throws the caller's abort reason, when they disconnect.
@@ -226,12 +231,25 @@ export class Waiters<T> implements SlotRequest {
       });
     }
     this.#waiters.add(waiter);
-    if (!caller.bulk && this.#isPromotable) budget.promote(this, namedInBudget(caller));
+    if (!this.#isOfBulk(waiter) && this.#isPromotable) budget.promote(this, namedInBudget(caller));
     if (this.#state !== 'queued') return waiter.answer;
     const { patienceMs } = waiter;
     if (patienceMs === 0) budget.sendNow(this);
-    if (this.#state === 'queued') this.#beginWaiting(waiter, budget.estimateOf(this), patienceMs);
+    if (this.#state === 'queued') this.#beginWaiting(waiter, this.#estimateFor(waiter), patienceMs);
     return waiter.answer;
+  }
+
+  /** Whether the reads of a caller are in the lane `bulk`. */
+  #isOfBulk({ caller }: Waiter<T>): boolean {
+    return laneOf(caller, 'interactive', this.#options.budget) === 'bulk';
+  }
+
+  /** Milliseconds until it is sent. No time is known for a refresh: a caller who does not promote it expects its own turn. */
+  #estimateFor(waiter: Waiter<T>): number {
+    const { budget } = this.#options;
+    const isOwn = this.lane !== 'refresh' || waiter.caller.bulk;
+    if (isOwn) return budget.estimateOf(this);
+    return budget.estimate('interactive', namedInBudget(waiter.caller));
   }
 
   /** After its turn, only one without a caller that is in a hurry is promoted, because it may have to be sent again. */
@@ -292,7 +310,7 @@ export class Waiters<T> implements SlotRequest {
     this.#yield();
     const isQueued = this.#state === 'queued';
     const estimateMs = isQueued
-      ? budget.estimateOf(this)
+      ? this.#estimateFor(waiter)
       : budget.estimate(
           this.lane === 'write' ? 'write' : 'interactive',
           namedInBudget(waiter.caller),
@@ -306,14 +324,22 @@ export class Waiters<T> implements SlotRequest {
     this.#yield();
   }
 
-  /** A caller has left: without callers it is removed, and the read of a job that was promoted is only for the job. */
+  /**
+   * A caller has left: without callers it is removed. A read that now is only for callers whose reads take slots that are
+   * left does so too, and is charged to one of them.
+   */
   #yield(): void {
     this.cancelIfUnwanted();
-    const [first] = this.#waiters;
-    const isPromoted = this.#state === 'queued' && this.lane === 'interactive' && !this.#goesOn;
-    if (!first || !isPromoted) return;
-    if ([...this.#waiters].some(({ caller }) => !caller.bulk)) return;
-    this.#options.budget.demote(this, namedInBudget(first.caller));
+    const waiters = [...this.#waiters];
+    const [first] = waiters;
+    const isMovable = this.lane === 'interactive' || this.lane === 'bulk';
+    if (!first || this.#state !== 'queued' || !isMovable || this.#goesOn) return;
+    if (!waiters.every((waiter) => this.#isOfBulk(waiter))) return;
+    const isCharged = ({ caller }: Waiter<T>): boolean => namedInBudget(caller) === this.caller;
+    if (this.lane === 'bulk' && waiters.some(isCharged)) return;
+    const { budget } = this.#options;
+    budget.demote(this, namedInBudget(first.caller));
+    if (this.#state === 'queued') this.accepts(budget.estimateOf(this));
   }
 
   /** Whether it is sent although no caller waits. */

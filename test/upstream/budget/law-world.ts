@@ -14,6 +14,7 @@ import {
 import { cancelSlot, endSlot } from '../../../src/upstream/budget/law/ended.ts';
 import { purge, roomOf } from '../../../src/upstream/budget/law/slots.ts';
 import type { Feedback } from '../../../src/upstream/wire/rate-limit-headers.ts';
+import { bulkWaits } from '../../support/errands.ts';
 
 /** An answer without rate-limit headers. */
 export const silent: Feedback = { limit: null, remaining: null, resetInMs: null };
@@ -78,7 +79,7 @@ export class World {
     };
     const refreshes = this.waitingOf(owner).filter(({ lane }) => lane === 'refresh').length;
     const [write, interactive] = [waits('write'), waits('interactive')];
-    const bulk = this.waitingOf(owner).filter(({ lane }) => lane === 'bulk').length;
+    const bulk = bulkWaits(this.waitingOf(owner));
     return { write, interactive, refreshes, oldestMs: refreshes, bulk };
   }
 

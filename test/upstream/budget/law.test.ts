@@ -81,7 +81,7 @@ describe('The law', () => {
       lane: 'interactive' as const,
       caller,
     }));
-    const waits = { write: [], refreshes: 0, oldestMs: 0, bulk: 0 };
+    const waits = { write: [], refreshes: 0, oldestMs: 0, bulk: [] };
     const claimed = world.change((b) =>
       claimSlots(b, world.rules, world.now, wants, {
         owner: 'one',
@@ -250,7 +250,7 @@ describe('The memory store', () => {
         claimSlots(b, store.rules, now, [{ id, lane: 'write', caller: 'a', ...of }], {
           owner: '',
           ...roomOf(b, () => true),
-          waits: { write: [['a', 1, 0]], interactive: [], refreshes: 0, oldestMs: 0, bulk: 0 },
+          waits: { write: [['a', 1, 0]], interactive: [], refreshes: 0, oldestMs: 0, bulk: [] },
           bids: [],
         }),
       ).granted[0];

@@ -1,4 +1,4 @@
-import { BULK_CLASS, callerInClass } from '../law/callers/caller-names.ts';
+import { BULK_CLASS, callerInClass, classOf } from '../law/callers/caller-names.ts';
 import type { QueueForecast } from './queue-forecast.ts';
 
 /** Number of windows that the forecast of jobs simulates, and maximum number of requests. */
@@ -9,23 +9,32 @@ const NEXT_JOB = callerInClass('', BULK_CLASS);
 
 /**
  * Milliseconds until this number of further requests of jobs have their responses, see `Budget.bulkForecastMs`. Others are
- * assumed to use as many slots as before, each for a new caller.
+ * assumed to use as many slots as before, each for a new caller, also those of other classes in the lane `bulk`.
  */
 export function bulkForecastMs(forecast: QueueForecast, calls: number): number {
   const { latencyMs, limit, windowMs } = forecast;
   const others = forecast.knowOthers();
+  const beside = [...forecast.bulkSlots].flatMap(([name, slots]) =>
+    name === BULK_CLASS ? [] : [{ name, slots, arrived: 0 }],
+  );
   const answers: number[] = [];
   let arrived = 0;
   let played = 0;
   for (let atMs = 0; answers.length < calls && atMs < PLAYED_WINDOWS * windowMs; ) {
-    if (forecast.queuedJobs === 0) forecast.add('bulk', NEXT_JOB);
+    if (forecast.queuedOf(BULK_CLASS) === 0) forecast.add('bulk', NEXT_JOB);
     for (; arrived < Math.floor((others * atMs) / windowMs); arrived += 1) {
       forecast.add('interactive', `other ${arrived}`);
+    }
+    for (const each of beside) {
+      for (; each.arrived < Math.floor((each.slots * atMs) / windowMs); each.arrived += 1) {
+        forecast.add('bulk', callerInClass(`other ${each.arrived}`, each.name));
+      }
     }
     const departure = forecast.next(atMs);
     if (!departure) return Number.POSITIVE_INFINITY;
     atMs = departure.leavesInMs;
-    if (departure.waiting.lane === 'bulk') answers.push(departure.answersInMs);
+    const { caller, lane } = departure.waiting;
+    if (lane === 'bulk' && classOf(caller) === BULK_CLASS) answers.push(departure.answersInMs);
     played += 1;
     if (played >= MOST_PLAYED) break;
   }

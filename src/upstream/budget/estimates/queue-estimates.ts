@@ -2,13 +2,16 @@ import type { Lanes, Waiting } from '../lanes.ts';
 import { availableMs, type BudgetView } from '../law/availability.ts';
 import { Allowances, type Behind, NONE_BEHIND } from '../law/callers/allowances.ts';
 import { classOf } from '../law/callers/caller-names.ts';
+import { laneWithin } from '../law/callers/lane-turns.ts';
 import type { CallerWaits, WaitingCounts } from '../law/callers/turns.ts';
 import type { TurnLane } from '../law/document.ts';
-import { used } from '../law/slots.ts';
+import { jobDueMs } from '../law/jobs.ts';
+import { roomOf, used } from '../law/slots.ts';
 
 /**
  * Estimates of when the requests of a queue are sent, at one moment. A caller whose turn is over, or whose class has
- * used up a limit, is expected behind all others, because it leaves them the free slots.
+ * used up a limit, is expected behind all others, because it leaves them the free slots. What is in the lane `bulk` is
+ * expected when a slot is left, or at its minimum rate, whichever is sooner.
  */
 export class QueueEstimates<W extends Waiting> {
   readonly #lanes: Lanes<W>;
@@ -25,20 +28,22 @@ export class QueueEstimates<W extends Waiting> {
     this.#allowances = new Allowances(view.budget, view.rules, view.now);
   }
 
-  /** Milliseconds until a waiting request is sent; undefined if it does not wait, or is a refresh or of a job. */
+  /** Milliseconds until a waiting request is sent; undefined if it does not wait, or is a refresh. */
   of(request: W): number | undefined {
     const { lane } = request;
-    if (lane === 'refresh' || lane === 'bulk') return undefined;
+    if (lane === 'refresh') return undefined;
     const caller = this.#lanes.callerOf(request);
+    if (lane === 'bulk') return this.#ofBulk(caller, request);
     const behind = this.#behind(caller);
     const before = this.#lanes.position(request, behind, this.#bids(behind));
     if (before === undefined) return undefined;
     return this.#at(before, lane, caller, this.#aheadInClass(lane, caller, request));
   }
 
-  /** Milliseconds until a new request of a caller is sent. */
+  /** Milliseconds until a new request of a caller is sent, which would be in this lane for a class with weight. */
   ofNew(lane: TurnLane, caller: string): number {
     const name = this.#lanes.nameOf(caller);
+    if (laneWithin(this.#view.rules, lane, name) === 'bulk') return this.#ofBulk(name) ?? 0;
     const behind = this.#behind(name);
     const before = this.#lanes.ahead(lane, caller, behind, this.#bids(behind));
     return this.#at(before, lane, name, this.#aheadInClass(lane, name));
@@ -62,6 +67,45 @@ export class QueueEstimates<W extends Waiting> {
     this.#passed.set(classOf(caller), passed);
     passed.all += 1;
     if (!this.#allowances.isBehind(caller)) passed.within += 1;
+  }
+
+  /** Milliseconds until a request in the lane `bulk` is sent, or a new one of a caller; undefined if it does not wait. */
+  #ofBulk(caller: string, waiting?: W): number | undefined {
+    const { budget, isAlive, now, rules } = this.#view;
+    const { classes } = this.#behind(caller);
+    const elsewhere = this.#view.bids.flatMap(({ bulk }) => bulk);
+    const place = this.#lanes.bulkPlace({ caller, waiting }, elsewhere, classes);
+    if (!place) return undefined;
+    const { all, inClass } = place;
+    // One is sent at a time.
+    const { jobs } = roomOf(budget, isAlive);
+    const turnMs = (all + jobs) * budget.latencyMs;
+    const before = all + this.#callersWaiting('write') + this.#callersWaiting('interactive');
+    const leftMs = Math.max(availableMs(this.#view, before), this.#untilLeftMs(all, before));
+    const dueMs = Math.max(
+      availableMs(this.#view, all + this.#callersWaiting('write')),
+      jobDueMs(budget, rules, now, all),
+    );
+    const quotaMs = this.#allowances.quotaMs(caller, inClass);
+    return Math.max(turnMs, quotaMs, Math.min(leftMs, dueMs));
+  }
+
+  /**
+   * Milliseconds until a slot is left after `before` others, of which `all` are in the lane `bulk`: 0 if it is now, and
+   * otherwise as at the rate at which slots are expected to be left, because others arrive.
+   */
+  #untilLeftMs(all: number, before: number): number {
+    const { budget, rules } = this.#view;
+    const lawMs = this.#allowances.untilLeftMs(budget.limit - used(budget) - before);
+    if (lawMs === 0) return 0;
+    const perWindow = Math.max(1, this.#allowances.leftPerWindow);
+    return Math.max(lawMs, ((all + 1) * rules.windowMs) / perWindow);
+  }
+
+  /** Number of requests of a lane that wait, in all processes. */
+  #callersWaiting(lane: TurnLane): number {
+    const elsewhere = this.#view.bids.flatMap((bid) => bid[lane]);
+    return elsewhere.reduce((sum, [, count]) => sum + count, this.#lanes.size(lane));
   }
 
   /** Those that are behind all requests of a caller. */

@@ -1,6 +1,8 @@
 import type { IsHeld, Lanes, Waiting } from '../lanes.ts';
 import { type BudgetView, heldMsOf } from '../law/availability.ts';
 import { Allowances } from '../law/callers/allowances.ts';
+import { classOf } from '../law/callers/caller-names.ts';
+import { laneWithin } from '../law/callers/lane-turns.ts';
 import type { CallerWaits } from '../law/callers/turns.ts';
 import { claimSlots } from '../law/claim.ts';
 import { copyOf, type KeyBudget, type Lane, type TurnLane } from '../law/document.ts';
@@ -77,6 +79,11 @@ export class QueueForecast {
     }
   }
 
+  /** See `Budget.laneOf`. */
+  laneOf<L extends TurnLane>(lane: L, caller: string): L | 'bulk' {
+    return laneWithin(this.#view.rules, lane, caller);
+  }
+
   /** Queues a hypothetical request after all that its caller has queued so far. */
   add(lane: TurnLane | 'bulk', caller: string): Waiting {
     const waiting = { lane, caller, urgency: () => 0 };
@@ -101,7 +108,7 @@ export class QueueForecast {
   #isSooner(waiting: Waiting, caller: string, lane: 'interactive' | 'bulk'): boolean {
     if (waiting.lane === 'refresh') return false;
     if (waiting.lane === 'bulk') {
-      return lane === 'bulk' && [...this.#lanes.jobs()].includes(waiting);
+      return lane === 'bulk' && this.#lanes.has(waiting);
     }
     const position = this.#lanes.position(waiting);
     if (position === undefined) return false;
@@ -155,17 +162,21 @@ export class QueueForecast {
 
   /** Sends the request of a job, with a refresh before it, if it is their turn; returns the milliseconds until it is. */
   #sendJob(lane: Lane): number {
-    const job = this.#lanes.firstJob;
+    const heads = this.#lanes.bulkHeads;
     this.#reserved = 0;
-    if (!job || lane === 'write') return Number.POSITIVE_INFINITY;
-    const dueMs = job.isDue ? 0 : jobDueMs(this.#budget, this.#view.rules, this.#now);
+    if (heads.length === 0 || lane === 'write') return Number.POSITIVE_INFINITY;
+    const { rules } = this.#view;
+    const allowances = new Allowances(this.#budget, rules, this.#now);
+    const quotaMs = Math.min(...heads.map(({ caller }) => allowances.quotaMs(caller)));
+    const isDue = heads.some((head) => head.isDue);
+    const dueMs = Math.max(quotaMs, isDue ? 0 : jobDueMs(this.#budget, rules, this.#now));
     if (lane !== 'bulk' && dueMs > 0) return dueMs;
     // Their slots are reserved until the one under way has ended.
-    const due = jobsDue(this.#budget, this.#view.rules, this.#now);
-    if (this.#room.jobs > 0) this.#reserved = Math.min(due, this.queuedJobs);
+    const due = jobsDue(this.#budget, rules, this.#now);
+    if (this.#room.jobs > 0) this.#reserved = Math.min(due, this.#lanes.size('bulk'));
     const { refresh } = this.#lanes;
     const isRefreshed = lane === 'bulk' && refresh;
-    return this.#claim(isRefreshed ? [{ request: refresh, caller: '' }, job] : [job]);
+    return this.#claim(isRefreshed ? [{ request: refresh, caller: '' }, ...heads] : heads);
   }
 
   /**
@@ -229,9 +240,19 @@ export class QueueForecast {
     return roomOf(this.#budget, (owner) => owner === PLAYED || this.#view.isAlive(owner));
   }
 
-  /** Number of requests of jobs that wait. */
-  get queuedJobs(): number {
-    return this.#lanes.size('bulk');
+  /** Number of requests of a class that wait in the lane `bulk`. */
+  queuedOf(callerClass: string): number {
+    return this.#lanes.waits.bulk.find(([name]) => name === callerClass)?.[1] ?? 0;
+  }
+
+  /** Number of slots in the window that were granted in the lane `bulk`, by class. */
+  get bulkSlots(): ReadonlyMap<string, number> {
+    const slots = new Map<string, number>();
+    for (const { bulk, caller } of [...this.#budget.answered, ...this.#budget.held]) {
+      if (!bulk || caller === undefined) continue;
+      slots.set(classOf(caller), (slots.get(classOf(caller)) ?? 0) + 1);
+    }
+    return slots;
   }
 
   /**

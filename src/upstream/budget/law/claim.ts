@@ -1,7 +1,8 @@
 import { Allowances } from './callers/allowances.ts';
-import { BULK_CLASS, callerInClass } from './callers/caller-names.ts';
+import { BulkTurns } from './callers/bulk-turns.ts';
+import { classOf } from './callers/caller-names.ts';
 import { countToday } from './callers/quotas.ts';
-import { countWithoutJobs, type NextTurn, Order, type WaitingCounts } from './callers/turns.ts';
+import { countWithoutBulk, type NextTurn, Order, type WaitingCounts } from './callers/turns.ts';
 import { isStrict, sends } from './caution.ts';
 import { type KeyBudget, type Lane, leftByRefreshes, type Rules } from './document.ts';
 import { jobDueMs, jobGoes, jobsDue } from './jobs.ts';
@@ -22,7 +23,7 @@ export interface WantedSlot {
    * rate-limit headers.
    */
   readonly rushPast?: number;
-  /** Whether a job has had a turn without a result: it has its next one as at the minimum rate. */
+  /** Whether a request in the lane `bulk` has had a turn without a result: its next one is as at the minimum rate. */
   readonly isDue?: boolean;
   /** Kept with its slot. */
   readonly flight?: unknown;
@@ -37,6 +38,14 @@ export interface Claimant extends Room {
   readonly bids: readonly WaitingCounts[];
 }
 
+/** A job whose turn is next. */
+interface NextJob {
+  /** Any caller of its class. */
+  readonly caller: string;
+  /** The index of its want; `null` if it is not part of this claim, see `Claim.#job`. */
+  readonly at: number | null;
+}
+
 /** The result of a claim. */
 export interface ClaimResult extends Stop {
   /** For each want. */
@@ -47,8 +56,6 @@ export interface ClaimResult extends Stop {
 const TURN_MS = 20;
 /** The same if only jobs wait here. */
 const JOB_TURN_MS = 250;
-/** A job of another process: of them, only the class is known. */
-const ANY_JOB = callerInClass('', BULK_CLASS);
 /** A refresh waits for one in another process whose entry is older than this share of its own. */
 const SAME_AGE = 0.8;
 
@@ -86,6 +93,7 @@ class Claim {
   #reserveMs = Infinity;
   /** Number of requests of jobs in flight. */
   #jobs: number;
+  readonly #bulk: BulkTurns;
   #isJobReserved = false;
 
   constructor(
@@ -105,6 +113,8 @@ class Claim {
     this.#free = claimant.free;
     this.#refreshes = claimant.waits.refreshes;
     this.#jobs = claimant.jobs;
+    const elsewhere = claimant.bids.flatMap(({ bulk }) => bulk);
+    this.#bulk = new BulkTurns(claimant.waits.bulk, elsewhere);
     this.#allowances = new Allowances(b, rules, now);
     this.#order = new Order(b.turns, [claimant.waits, ...claimant.bids], rules);
   }
@@ -197,30 +207,30 @@ class Claim {
   }
 
   /**
-   * The job whose turn is next: the index of its want, or one that is not part of this claim, because another job is
-   * under way, or because it is the turn of another process. `null` if there is none, or slots are reserved for all.
+   * The job whose turn is next; one that is not part of this claim if another job is under way, or if it is the turn of
+   * another process. `null` if there is none, or slots are reserved for all.
    */
-  get #job(): number | 'later' | null {
-    const { bids, owner } = this.#claimant;
-    if (this.#isJobReserved || this.#jobsWaiting === 0) return null;
-    const here = this.#indexOf(isOfJob);
-    const isOthersTurn = this.#b.jobs?.owner === owner && bids.some(({ bulk }) => bulk > 0);
-    return this.#jobs > 0 || here < 0 || isOthersTurn ? 'later' : here;
+  get #job(): NextJob | null {
+    if (this.#isJobReserved || this.#bulk.isEmpty) return null;
+    const due = this.#wants[this.#indexOf((want) => isOfJob(want) && want.isDue === true)];
+    const next = this.#bulk.next(this.#b, this.#claimant.owner, {
+      due: due?.caller,
+      quotaLeft: this.#quotaLeft,
+    });
+    if (!next) return null;
+    const { caller, isHere, name } = next;
+    const at = this.#indexOf((want) => isOfJob(want) && classOf(want.caller) === name);
+    return { caller, at: this.#jobs > 0 || at < 0 || !isHere ? null : at };
   }
 
-  /** Number of requests of jobs that wait, in all processes. */
-  get #jobsWaiting(): number {
-    const { bids, waits } = this.#claimant;
-    const granted = this.#wants.filter((want, at) => this.#granted[at] && isOfJob(want)).length;
-    return bids.reduce((sum, { bulk }) => sum + bulk, Math.max(0, waits.bulk - granted));
-  }
+  readonly #quotaLeft = (caller: string): number => this.#allowances.quotaLeft(caller);
 
   /** Milliseconds until the job whose turn is next goes before reads. */
   get #jobDueMs(): number {
     const job = this.#job;
-    const want = typeof job === 'number' ? this.#wants[job] : undefined;
     if (job === null) return Infinity;
-    const quotaMs = this.#allowances.quotaMs(want?.caller ?? ANY_JOB);
+    const want = job.at === null ? undefined : this.#wants[job.at];
+    const quotaMs = this.#allowances.quotaMs(job.caller);
     return Math.max(quotaMs, want?.isDue ? 0 : jobDueMs(this.#b, this.#rules, this.#now));
   }
 
@@ -230,13 +240,13 @@ class Claim {
 
   /** Assigns a slot to the job whose turn is next, or reserves one for it, and for all whose turn is due. */
   #giveJob(): void {
-    const job = this.#job;
-    if (typeof job === 'number') {
-      this.#grant(job);
+    const at = this.#job?.at ?? null;
+    if (at !== null) {
+      this.#grant(at);
       return;
     }
     const due = jobsDue(this.#b, this.#rules, this.#now);
-    this.#reserved += Math.min(due, this.#jobsWaiting);
+    this.#reserved += Math.min(due, this.#bulk.countOf(this.#quotaLeft));
     this.#isJobReserved = true;
     if (!this.#hasOwnJob) this.#leadMs = Math.min(this.#leadMs, this.#turnMs);
   }
@@ -250,28 +260,27 @@ class Claim {
   /** A job goes in a slot that is left. Otherwise returns what happens first. */
   #serveJob(stop: Stop): Stop | undefined {
     const job = this.#job;
-    if (typeof job !== 'number') {
+    if (!job || job.at === null) {
       return soonest(stop, { waitMs: this.#hasOwnJob ? null : this.#turnMs, why: 'turn' });
     }
     const stopped = this.#stopOf('bulk');
     if (stopped) return soonest(stop, stopped);
-    const { caller = '' } = this.#wants[job] ?? {};
     const free = this.#free - this.#reserved;
-    const waitMs = this.#allowances.waitMs({ caller, lane: 'bulk' }, free);
+    const waitMs = this.#allowances.waitMs({ caller: job.caller, lane: 'bulk' }, free);
     if (waitMs > 0) return this.#untilDue(soonest(stop, { waitMs, why: 'reserve' }));
-    this.#grant(job);
+    this.#grant(job.at);
     return undefined;
   }
 
   /** A reason to stop, or the time at which a job goes in spite of it. */
   #untilDue(stop: Stop): Stop {
-    const dueMs = typeof this.#job === 'number' ? this.#jobDueMs : Infinity;
+    const dueMs = typeof this.#job?.at === 'number' ? this.#jobDueMs : Infinity;
     return dueMs > 0 && dueMs < Infinity ? soonest(stop, { waitMs: dueMs, why: 'turn' }) : stop;
   }
 
   /** After how many milliseconds it is checked again whether others have had their turns: jobs are not in a hurry. */
   get #turnMs(): number {
-    return countWithoutJobs(this.#claimant.waits) > 0 ? TURN_MS : JOB_TURN_MS;
+    return countWithoutBulk(this.#claimant.waits) > 0 ? TURN_MS : JOB_TURN_MS;
   }
 
   /** Sends a request that cannot wait, if the others wait only because of caution and there are slots for them. */
@@ -304,7 +313,9 @@ class Claim {
     this.#free -= 1;
     if (!want.lengthy) this.#wire += 1;
     if (want.lane === 'bulk') {
-      jobGoes(b, rules, now, owner);
+      const callerClass = classOf(want.caller);
+      jobGoes(b, rules, now, { callerClass, owner });
+      this.#bulk.take(callerClass);
       this.#jobs += 1;
     }
     this.#granted[at] = true;

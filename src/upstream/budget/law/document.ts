@@ -60,8 +60,8 @@ export function newRules(
 }
 
 /**
- * The order of lanes: writes, then reads that a caller waits for, then refreshes, for which no caller waits, then the
- * requests of jobs.
+ * The order of lanes: writes, then reads that a caller waits for, then refreshes, for which no caller waits, then what
+ * takes only slots that are left: the requests of jobs, and the reads of classes without weight.
  */
 export type Lane = 'write' | 'interactive' | 'refresh' | 'bulk';
 
@@ -153,8 +153,8 @@ export interface TurnState {
 interface JobTurns {
   /** When the minimum rate gives jobs the next one. */
   readonly dueAt: number;
-  /** The process that has had the latest. */
-  readonly owner: string;
+  /** The classes of callers that have had one, the latest last, each with the process that has had the latest of it. */
+  readonly classes: readonly (readonly [callerClass: string, owner: string])[];
   readonly others: UseOfOthers;
 }
 

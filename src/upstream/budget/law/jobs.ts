@@ -2,9 +2,11 @@ import { perWindow } from './callers/quotas.ts';
 import type { KeyBudget, Rules, UseOfOthers } from './document.ts';
 
 /*
- * The requests of jobs use what is left: one at a time over all processes, when no other request that waits could use
- * the slot, and only as far as no other is expected to need it (see `Reserves`). So that each job ends, they also have a
- * minimum rate, at which they go before refreshes and reads, but not before writes.
+ * The lane `bulk` has the requests of jobs, and the reads of classes without weight. They use what is left: one at a time
+ * over all processes, when no other request that waits could use the slot, and only as far as no other is expected to
+ * need it (see `Reserves`). So that each job ends, they also have a minimum rate, at which they go before refreshes and
+ * reads, but not before writes. Their classes take turns, then the processes, then the callers of a class. All of them
+ * are called jobs here.
  */
 
 /** The minimum rate uses at most this share of a low limit. */
@@ -20,10 +22,12 @@ const LEAST_GAPS = 3;
 /** The variance is at most this multiple of the use. */
 const MOST_VARIANCE = 4;
 
-/** Milliseconds until the minimum rate gives jobs a turn; infinite without one. */
-export function jobDueMs(b: KeyBudget, rules: Rules, now: number): number {
-  if (jobEveryMs(b, rules) === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
-  return Math.max(0, (b.jobs?.dueAt ?? now) - now);
+/** Milliseconds until the minimum rate gives jobs a turn after `ahead` others; infinite without one. */
+export function jobDueMs(b: KeyBudget, rules: Rules, now: number, ahead = 0): number {
+  const everyMs = jobEveryMs(b, rules);
+  if (everyMs === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
+  const dueAt = Math.max(b.jobs?.dueAt ?? now, now - Math.max(everyMs, rules.windowMs));
+  return Math.max(0, dueAt + ahead * everyMs - now);
 }
 
 /** Number of turns that the minimum rate gives jobs now. */
@@ -34,16 +38,32 @@ export function jobsDue(b: KeyBudget, rules: Rules, now: number): number {
   return 1 + Math.floor(lateMs / everyMs);
 }
 
-/** Records a slot of a job of a process. */
-export function jobGoes(b: KeyBudget, rules: Rules, now: number, owner: string): void {
+/** The place of a class in the turns of classes; the lowest is next. */
+export function jobTurnOf({ jobs }: Pick<KeyBudget, 'jobs'>, callerClass: string): number {
+  return jobs?.classes.findIndex(([name]) => name === callerClass) ?? -1;
+}
+
+/** The process that has had the latest turn of a class; `undefined` if there is none. */
+export function latestJobOwner({ jobs }: KeyBudget, callerClass: string): string | undefined {
+  return jobs?.classes.find(([name]) => name === callerClass)?.[1];
+}
+
+/** Records a slot of a job of a class in a process. */
+export function jobGoes(
+  b: KeyBudget,
+  rules: Rules,
+  now: number,
+  { callerClass, owner }: { readonly callerClass: string; readonly owner: string },
+): void {
   const everyMs = jobEveryMs(b, rules);
   const ms = everyMs === Number.POSITIVE_INFINITY ? 0 : everyMs;
   const dueAt = b.jobs?.dueAt ?? now;
   // One that had to wait for a free slot keeps the rate, and one that was left counts for the rate later.
   const isInTime = now - dueAt < Math.max(everyMs, rules.windowMs);
   const nextAt = (isInTime ? dueAt : now) + ms;
+  const others = b.jobs?.classes.filter(([name]) => name !== callerClass) ?? [];
   b.jobs = {
-    owner,
+    classes: [...others, [callerClass, owner]],
     dueAt: Math.min(nextAt, now + Math.max(ms, MOST_AHEAD_WINDOWS * rules.windowMs)),
     others: observed(b, rules, now),
   };

@@ -2,6 +2,7 @@ import type { Effects, Surroundings } from '../../../redis/document-step.ts';
 import type { SwapMoment } from '../../../redis/shared-document.ts';
 import type { Stamp } from '../../request.ts';
 import type { SlotRecord } from '../budget.ts';
+import { classOf } from '../law/callers/caller-names.ts';
 import { type CallerWaits, countWaiting, type WaitingCounts } from '../law/callers/turns.ts';
 import { claimSlots, type WantedSlot } from '../law/claim.ts';
 import type { AnsweredSlot, KeyBudget, Lane, Rules, TurnLane } from '../law/document.ts';
@@ -216,7 +217,12 @@ function without(waits: WaitingCounts, gone: readonly WantedSlot[]): WaitingCoun
     get oldestMs() {
       return waits.oldestMs;
     },
-    bulk: Math.max(0, waits.bulk - inLane('bulk')),
+    bulk: waits.bulk.flatMap(([name, count]) => {
+      const isGone = ({ caller, lane }: WantedSlot): boolean =>
+        lane === 'bulk' && classOf(caller) === name;
+      const left = count - gone.filter(isGone).length;
+      return left > 0 ? [[name, left] as const] : [];
+    }),
   };
 }
 

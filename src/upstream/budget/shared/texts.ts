@@ -2,7 +2,12 @@ import type { DocumentForm } from '../../../redis/shared-document.ts';
 import { jsonMembers } from '../../../storage/json-members.ts';
 import { classOf } from '../law/callers/caller-names.ts';
 import { dayCountsMs } from '../law/callers/quotas.ts';
-import { type CallerWaits, inTurns, type WaitingCounts } from '../law/callers/turns.ts';
+import {
+  type BulkWaits,
+  type CallerWaits,
+  inTurns,
+  type WaitingCounts,
+} from '../law/callers/turns.ts';
 import { type KeyBudget, newBudget, type Rules } from '../law/document.ts';
 import { purge } from '../law/slots.ts';
 
@@ -72,7 +77,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 /** The format of a bid in Redis. */
 export function bidText({ bulk, interactive, oldestMs, refreshes, write }: WaitingCounts): string {
   return JSON.stringify({
-    ...(bulk > 0 && { bulk }),
+    ...(bulk.length > 0 && { bulk }),
     interactive: announced(interactive),
     oldestMs: Math.round(oldestMs),
     refreshes,
@@ -106,8 +111,17 @@ function readBid(text: string): WaitingCounts {
     interactive: callersOf(interactive),
     refreshes: countOf(refreshes),
     oldestMs: countOf(oldestMs),
-    bulk: countOf(bulk),
+    bulk: bulkOf(bulk),
   };
+}
+
+function bulkOf(value: unknown): BulkWaits[] {
+  if (!Array.isArray(value)) return [];
+  return value.flatMap((each): BulkWaits[] => {
+    if (!Array.isArray(each)) return [];
+    const [name, count] = each as unknown[];
+    return typeof name === 'string' && countOf(count) > 0 ? [[name, countOf(count)]] : [];
+  });
 }
 
 function callersOf(value: unknown): CallerWaits[] {

@@ -123,7 +123,7 @@ describe('The law of jobs', () => {
     ) as KeyBudget;
     expect(JSON.stringify(world.budget)).not.toMatch(/"(?:bulk|jobs)":/);
     expect(world.claims('two').granted).toEqual([true]);
-    expect(world.budget.jobs).toMatchObject({ owner: 'two' });
+    expect(world.budget.jobs).toMatchObject({ classes: [['default', 'two']] });
   });
 
   it('does not count their slots in the shares of callers, nor in their turns', () => {

@@ -45,7 +45,7 @@ describeWith(redisServer, 'the jobs of replicas', () => {
     expect((await b.claim([job('b2')])).verdicts).toEqual(['go']);
     const { answered, jobs } = await stage.budget();
     expect(answered.at(-1)).toMatchObject({ id: 'a1', bulk: true });
-    expect(jobs?.owner).toBe('b');
+    expect(jobs?.classes).toEqual([[BULK_CLASS, 'b']]);
   });
 
   it('wait for people on any of them', async () => {
@@ -61,7 +61,7 @@ describeWith(redisServer, 'the jobs of replicas', () => {
 
   it('are announced to the others, whose people leave them their minimum', async () => {
     const { a, b } = await stageOf(8);
-    await a.claim([], { bulk: 1 });
+    await a.claim([], { bulk: [[BULK_CLASS, 1]] });
     const reads = Array.from({ length: 9 }, (_, n) => ({ id: `b${n}`, caller: 'mia' }));
     const { verdicts } = await b.claim(reads);
     expect(verdicts.filter((verdict) => verdict === 'go')).toHaveLength(6);

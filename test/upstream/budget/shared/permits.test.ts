@@ -365,7 +365,7 @@ describeWith(redisServer, 'a permit', () => {
         interactive: [['a', 1, 0]],
         refreshes: 0,
         oldestMs: 0,
-        bulk: 0,
+        bulk: [],
       }),
     ).rejects.toThrow('no reply');
     a.actor.call = call;

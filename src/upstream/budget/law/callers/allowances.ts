@@ -70,6 +70,21 @@ export class Allowances {
     return this.#hasQuotas ? this.#quotas.waitMs(caller, ahead) : 0;
   }
 
+  /** Number of slots that the class of a caller has left of its limits; infinite without limits. */
+  quotaLeft(caller: string): number {
+    return this.#hasQuotas ? this.#quotas.left(caller) : Number.POSITIVE_INFINITY;
+  }
+
+  /** See `Reserves.leftPerWindow`. */
+  get leftPerWindow(): number {
+    return this.#reserves.leftPerWindow;
+  }
+
+  /** Milliseconds until a slot is left for the lane `bulk`, see `Reserves.waitMs`, whatever the limits of classes. */
+  untilLeftMs(free: number): number {
+    return this.#reserves.waitMs({ lane: 'bulk', caller: '' }, free);
+  }
+
   /** Number of `free` slots that a caller may take now, in this lane. */
   available(want: Wanting, free: number): number {
     return Math.min(this.#reserves.available(want, free), this.#quotas.left(want.caller));

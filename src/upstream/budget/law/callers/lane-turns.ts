@@ -1,11 +1,24 @@
-import type { Lane, TurnLane } from '../document.ts';
+import { classRules } from '../../../../auth/caller-class.ts';
+import type { Lane, Rules, TurnLane } from '../document.ts';
+import { classOf } from './caller-names.ts';
 
 /*
- * The turns of lanes: writes go before reads, with one read after some writes in a row.
+ * The turns of lanes: writes go before reads, with one read after some writes in a row. The reads of classes without
+ * weight take only slots that are left, as jobs do.
  */
 
 /** Number of writes in a row that go before the next waiting read. */
 const WRITES_IN_A_ROW = 3;
+
+/** The lane of a request that would be in this one for a class with weight. `caller` is the name in a budget. */
+export function laneWithin<L extends TurnLane>(
+  { classes }: Pick<Rules, 'classes'>,
+  lane: L,
+  caller: string,
+): L | 'bulk' {
+  if (lane === 'write' || !classes) return lane;
+  return classRules(classes, classOf(caller)).weight === 0 ? 'bulk' : lane;
+}
 
 /** The lane whose turn is next; `undefined` if neither has requests. */
 export function nextLane(

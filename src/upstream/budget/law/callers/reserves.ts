@@ -1,6 +1,6 @@
 import { classRules } from '../../../../auth/caller-class.ts';
 import { type KeyBudget, type Lane, leftByRefreshes, type Rules } from '../document.ts';
-import { needOfOthers } from '../jobs.ts';
+import { jobsDue, needOfOthers } from '../jobs.ts';
 import { slotsOf } from '../slots.ts';
 import { classOf } from './caller-names.ts';
 
@@ -11,8 +11,9 @@ import { classOf } from './caller-names.ts';
  * need, as many as in the last window. A reserved slot is lent to it if slots that replace it become free soon enough,
  * so the window is used even if one caller is the only one that waits.
  *
- * A job is a caller whose turn is always over, also without reserves. It leaves slots for newcomers, and what all others
- * and refreshes are expected to need: as much as in the last window, or on average, and more if that varies.
+ * The lane `bulk` (see `jobDueMs`) is a caller whose turn is always over, also without reserves. It leaves slots for
+ * newcomers, and what all others and refreshes are expected to need: as much as in the last window, or on average, and
+ * more if that varies.
  *
  * The classes with slots in the window share it by weight, and the callers of a class share equally.
  */
@@ -132,6 +133,7 @@ export class Reserves {
 
   /** Number of `free` slots that a caller may take now, in this lane. */
   available(want: Wanting, free: number): number {
+    if (want.lane === 'bulk') return this.#availableToJobs(free);
     if (!this.isUsed) return Math.max(0, free);
     const holding = this.#holdingOf(want.caller);
     let [low, high] = [0, Math.max(0, free)];
@@ -139,6 +141,25 @@ export class Reserves {
       const middle = Math.ceil((low + high) / 2);
       if (this.#waitMs(want, withMore(holding, middle - 1), free - middle + 1) > 0)
         high = middle - 1;
+      else low = middle;
+    }
+    return low;
+  }
+
+  /** Number of slots that the lane `bulk` can expect in a window: those that it does not leave to others. */
+  get leftPerWindow(): number {
+    const { expected, more } = this.#needsBesidesJobs;
+    return Math.max(0, this.#b.limit - expected - more);
+  }
+
+  /** The same for the lane `bulk`: those that are left, or that its minimum rate gives it. */
+  #availableToJobs(free: number): number {
+    const needs = this.#needsBesidesJobs;
+    const most = Math.max(0, free);
+    let [low, high] = [Math.min(jobsDue(this.#b, this.#rules, this.#now), most), most];
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if (this.#untilReplaced(needs, free - middle + 1) > 0) high = middle - 1;
       else low = middle;
     }
     return low;
@@ -162,7 +183,7 @@ export class Reserves {
     return waitMs > 0 ? Math.min(waitMs, this.#overMs(holding)) : 0;
   }
 
-  /** What a job leaves, whose turn is always over. */
+  /** What the lane `bulk` leaves. */
   get #needsBesidesJobs(): Needs {
     const { newcomers, writes } = this.#reserved;
     const reserved = Math.max(newcomers + writes, leftByRefreshes(this.#b.limit));

@@ -8,6 +8,9 @@ import { ClassTurns } from './class-turns.ts';
  */
 export type CallerWaits = readonly [caller: string, count: number, since: number | null];
 
+/** Number of requests of a class of callers that wait in the lane `bulk`. */
+export type BulkWaits = readonly [callerClass: string, count: number];
+
 /** The waiting requests of one process. */
 export interface WaitingCounts {
   readonly write: readonly CallerWaits[];
@@ -15,17 +18,21 @@ export interface WaitingCounts {
   readonly refreshes: number;
   /** Age of the oldest entry to be refreshed, in milliseconds. */
   readonly oldestMs: number;
-  /** Number of requests of jobs. */
-  readonly bulk: number;
+  readonly bulk: readonly BulkWaits[];
 }
 
 /** Number of all waiting requests. */
 export function countWaiting(waits: WaitingCounts): number {
-  return countWithoutJobs(waits) + waits.bulk;
+  return countWithoutBulk(waits) + countBulk(waits.bulk);
 }
 
-/** Number of all waiting requests before those of jobs. */
-export function countWithoutJobs({
+/** Number of requests that wait in the lane `bulk`. */
+export function countBulk(waits: readonly BulkWaits[]): number {
+  return waits.reduce((sum, [, count]) => sum + count, 0);
+}
+
+/** Number of all waiting requests before those of the lane `bulk`. */
+export function countWithoutBulk({
   interactive,
   refreshes,
   write,
