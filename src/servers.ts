@@ -155,7 +155,7 @@ function createShared(config: Config, parts: Parts): Shared {
   const { events } = telemetry;
   const complain = (sentence: string) => events.emit('complaint', { sentence });
   const authenticate = createAuthenticator(config.auth, {
-    classes: config.callerClasses,
+    classes: config.links.classes,
     clock,
     digest,
     // Node loads its own when it is first looked at.

@@ -1,8 +1,8 @@
 /** What the operator grants a class of callers, under each API key. */
 export interface CallerClass {
   /**
-   * Its share of the slots while callers of several classes wait, relative to the other classes; 0 for what the others
-   * leave.
+   * Its share of the slots while callers of several classes wait, relative to the other classes; 0 for the slots that
+   * others leave, which its reads share with jobs.
    */
   readonly weight: number;
   /** Maximum number of upstream requests of all its callers per minute; `null` for no limit of its own. */
@@ -17,8 +17,14 @@ export type CallerClasses = ReadonlyMap<string, CallerClass>;
 /** The class of callers for which no other is configured. */
 export const DEFAULT_CLASS = 'default';
 
+/** The class of all callers of `/mcp`. */
+export const AGENT_CLASS = 'agent';
+
 /** Maximum number of classes: each is a label of metrics. */
 const MAX_CLASSES = 16;
+
+/** The share of the lowest rate limit that `AGENT_CLASS` can use if it is not configured. */
+const AGENT_SHARE = 1 / 3;
 
 const unlimited: CallerClass = { weight: 1, maxCallsPerMinute: null, maxCallsPerDay: null };
 const MAX_WEIGHT = 1000;
@@ -32,6 +38,16 @@ export function isClassName(name: unknown): name is string {
 /** What a class is granted; the default for an unknown one. */
 export function classRules(classes: CallerClasses | undefined, name: string): CallerClass {
   return classes?.get(name) ?? unlimited;
+}
+
+/**
+ * The classes of an operator, and `AGENT_CLASS` if it is not among them: then its reads use only slots that others leave,
+ * at most a third of `perMinute`, the requests per minute of the lowest rate limit.
+ */
+export function withAgents(classes: CallerClasses, perMinute: number): CallerClasses {
+  if (classes.has(AGENT_CLASS)) return classes;
+  const maxCallsPerMinute = Math.max(1, Math.floor(perMinute * AGENT_SHARE));
+  return new Map([...classes, [AGENT_CLASS, { ...unlimited, weight: 0, maxCallsPerMinute }]]);
 }
 
 /**

@@ -70,7 +70,7 @@ function parseToken(token: unknown, at: string, classes: CallerClasses | undefin
   // A mistyped class must not have more than its share.
   if (callerClass !== undefined && !isKnownClass(callerClass, classes)) {
     const wanted = classes
-      ? `a class of CALLER_CLASSES (${[...classes.keys()].join(', ') || 'which has none'})`
+      ? `a class of CALLER_CLASSES (${[...classes.keys()].join(', ')})`
       : 'the name of a class, such as agent';
     throw new TypeError(`${at}.class is not ${wanted}`);
   }

@@ -1,5 +1,5 @@
 import type { AuthConfig } from '../auth/authenticate.ts';
-import { type CallerClasses, parseCallerClasses } from '../auth/caller-class.ts';
+import { type CallerClasses, parseCallerClasses, withAgents } from '../auth/caller-class.ts';
 import { reasonOf } from '../errors.ts';
 import { perResource, type Resource } from '../resources.ts';
 import { readTextFile } from '../storage/text-file.ts';
@@ -27,6 +27,7 @@ export interface UpstreamConfig {
   readonly rateWindowMs: number;
   /** Shares of `rateLimit` that are reserved, from 0 to 1: for writes, and for callers without a request in the window. */
   readonly reserves: { readonly writes: number; readonly newcomers: number };
+  /** The classes of callers, with the one for agents. */
   readonly classes: CallerClasses;
   /** Requests per minute and key that jobs get although others wait. */
   readonly jobsMinPerMinute: number;
@@ -115,7 +116,7 @@ export interface Config {
   readonly uploadMaxConcurrent: number;
   /** Largest file that a GraphQL request may carry. */
   readonly uploadInlineMaxBytes: number;
-  /** The classes of callers; empty if all are alike. */
+  /** The classes of callers that the operator has configured; empty if there are none. */
   readonly callerClasses: CallerClasses;
   /** Maximum size of the usage of all days; 0 if none is recorded. */
   readonly usageMaxBytes: number;
@@ -183,14 +184,25 @@ export function loadConfig(
   const sandbox = !reader.has('LINKS_BASE_URL') && !reader.has('MARKET_BASE_URL');
   const readableClasses = readClasses(reader);
   const callerClasses: CallerClasses = readableClasses ?? new Map();
-  const auth = readAuth(reader, sandbox, readFile, readableClasses);
-  const links =
-    auth.mode === 'passthrough' ? readKeyless(reader, sandbox) : readEndpoint(reader, 'LINKS');
-  const market = readEndpoint(reader, 'MARKET');
   const rateLimits = {
     LINKS_RATE_LIMIT: reader.integer('LINKS_RATE_LIMIT'),
     MARKET_RATE_LIMIT: reader.integer('MARKET_RATE_LIMIT'),
   };
+  const rateWindowsMs = {
+    links: reader.integer('LINKS_RATE_WINDOW_MS'),
+    market: reader.integer('MARKET_RATE_WINDOW_MS'),
+  };
+  const classes = withAgents(
+    callerClasses,
+    Math.min(
+      (rateLimits.LINKS_RATE_LIMIT * 60_000) / rateWindowsMs.links,
+      (rateLimits.MARKET_RATE_LIMIT * 60_000) / rateWindowsMs.market,
+    ),
+  );
+  const auth = readAuth(reader, sandbox, readFile, readableClasses && classes);
+  const links =
+    auth.mode === 'passthrough' ? readKeyless(reader, sandbox) : readEndpoint(reader, 'LINKS');
+  const market = readEndpoint(reader, 'MARKET');
   const jobsMinPerMinute = reader.integer('JOBS_MIN_PER_MINUTE');
   const reserves = Object.freeze({
     writes: reader.integer('RESERVE_WRITES_PERCENT') / 100,
@@ -209,11 +221,11 @@ export function loadConfig(
     links: Object.freeze({
       endpoint: links,
       rateLimit: rateLimits.LINKS_RATE_LIMIT,
-      rateWindowMs: reader.integer('LINKS_RATE_WINDOW_MS'),
+      rateWindowMs: rateWindowsMs.links,
       // Each caller has its own key and budget, so no other caller can be the first in a window.
       reserves: auth.mode === 'passthrough' ? { ...reserves, newcomers: 0 } : reserves,
       jobsMinPerMinute,
-      classes: callerClasses,
+      classes,
       pageSize: reader.integer('LINKS_PAGE_SIZE'),
       timeZone: reader.timeZone('LINKS_TIMEZONE'),
       timeoutMs: reader.integer('LINKS_TIMEOUT_MS'),
@@ -221,10 +233,10 @@ export function loadConfig(
     market: Object.freeze({
       endpoint: market,
       rateLimit: rateLimits.MARKET_RATE_LIMIT,
-      rateWindowMs: reader.integer('MARKET_RATE_WINDOW_MS'),
+      rateWindowMs: rateWindowsMs.market,
       reserves,
       jobsMinPerMinute,
-      classes: callerClasses,
+      classes,
       postEncoding: reader.choice('MARKET_POST_ENCODING', ['json', 'form', 'query']),
       timeoutMs: reader.integer('MARKET_TIMEOUT_MS'),
     }),

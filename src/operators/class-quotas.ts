@@ -13,28 +13,34 @@ export interface ClassQuota extends QuotaUse {
 }
 
 /** The classes of callers, and whether these have keys of their own. */
-type ClassConfig = Pick<Config, 'callerClasses'> & { readonly auth: Pick<Config['auth'], 'mode'> };
+type ClassConfig = Pick<Config, 'callerClasses'> & {
+  readonly auth: Pick<Config['auth'], 'mode'>;
+  readonly links: Pick<Config['links'], 'classes'>;
+};
 
 /** Any caller of a class: all of them share its limits. */
 const ANYONE = '';
 
 /**
  * The limits of all classes that have any, for the gateway's own key; for the key with the most requests of the class
- * if callers have keys of their own. For display; costs no upstream request.
+ * if callers have keys of their own. The class of agents is among them if it is configured, or has requests that count.
+ * For display; costs no upstream request.
  */
 export function classQuotas(
-  { auth, callerClasses }: ClassConfig,
+  { auth, callerClasses, links }: ClassConfig,
   clients: readonly Client[],
   keys: OwnKeys,
 ): ClassQuota[] {
-  const limited = [...callerClasses].filter(
+  const limited = [...links.classes].filter(
     ([, { maxCallsPerDay, maxCallsPerMinute }]) => (maxCallsPerDay ?? maxCallsPerMinute) !== null,
   );
   return clients.flatMap(({ budgets, upstream }) => {
     const inUse = auth.mode === 'passthrough' ? [...budgets] : [];
     const shown = inUse.length > 0 ? inUse : [budgets.lookAt(keys[upstream].credential)];
     return limited.flatMap(([callerClass]) =>
-      busiest(shown, callerClass).map((use) => ({ ...use, upstream, callerClass })),
+      busiest(shown, callerClass)
+        .filter(({ used }) => used > 0 || callerClasses.has(callerClass))
+        .map((use) => ({ ...use, upstream, callerClass })),
     );
   });
 }

@@ -214,7 +214,7 @@ describe('the file of tokens', () => {
     ['broken', '{"tokens": ['],
     ['of another shape', '{"tokens": [{"name": "a"}]}'],
     ['with an expiry that is no date', formatTokenFile([known('a', 'x', { expires: 'soon' })])],
-    ['with an unknown class', formatTokenFile([known('a', 'x', { class: 'agent' })])],
+    ['with an unknown class', formatTokenFile([known('a', 'x', { class: 'agnet' })])],
   ])('keeps the old tokens when the new one is %s, and complains once', async (_, text) => {
     keep(known('a', 'token-a'));
     const door = await open();

@@ -82,6 +82,46 @@ describe('CALLER_CLASSES', () => {
   });
 });
 
+describe('The class of agents', () => {
+  const agents = (env: Readonly<Record<string, string>>) => {
+    const { links, market } = loadConfig(env);
+    expect(market.classes).toEqual(links.classes);
+    return links.classes.get('agent');
+  };
+
+  it.each<[links: number, linksMs: number, market: number, marketMs: number, most: number]>([
+    [30, 60_000, 60, 60_000, 10],
+    [60, 60_000, 30, 60_000, 10],
+    [2, 60_000, 60, 60_000, 1],
+    [32, 60_000, 60, 60_000, 10],
+    [33, 60_000, 60, 60_000, 11],
+    // The rate per minute.
+    [30, 30_000, 60, 60_000, 20],
+    [300, 600_000, 60, 60_000, 10],
+  ])('has a third of the lowest limit: %i per %i ms, %i per %i ms', (...of) => {
+    const [links, linksMs, market, marketMs, most] = of;
+    const limits = {
+      LINKS_RATE_LIMIT: String(links),
+      LINKS_RATE_WINDOW_MS: String(linksMs),
+      MARKET_RATE_LIMIT: String(market),
+      MARKET_RATE_WINDOW_MS: String(marketMs),
+    };
+    expect(agents(limits)).toEqual({ weight: 0, maxCallsPerMinute: most, maxCallsPerDay: null });
+  });
+
+  it('is that of CALLER_CLASSES if it is named there, and is not shown as configured otherwise', () => {
+    expect(agents(classes('{"agent": {}}'))).toEqual({
+      weight: 1,
+      maxCallsPerMinute: null,
+      maxCallsPerDay: null,
+    });
+    const { callerClasses, links } = loadConfig(classes('{"people": {"weight": 3}}'));
+    expect([...links.classes.keys()]).toEqual(['people', 'agent']);
+    expect([...callerClasses.keys()]).toEqual(['people']);
+    expect(loadConfig(classes(many(16))).links.classes.size).toBe(17);
+  });
+});
+
 describe('AUTH_JWT_CLASS_CLAIM', () => {
   it('is for jwt', () => {
     expect(faults({ AUTH_JWT_CLASS_CLAIM: 'tier' })).toEqual([

@@ -14,6 +14,9 @@ const real = {
   AUTH_MODE: 'none',
 };
 
+/** The classes of callers where none is configured. */
+const AGENTS = new Map([['agent', { weight: 0, maxCallsPerMinute: 10, maxCallsPerDay: null }]]);
+
 describe('loadConfig with nothing set', () => {
   it('runs on the sandbox, on loopback, under the documented limits', () => {
     const config = loadConfig({});
@@ -34,7 +37,7 @@ describe('loadConfig with nothing set', () => {
       rateLimit: 30,
       rateWindowMs: 60_000,
       reserves: { writes: 0.1, newcomers: 0 },
-      classes: new Map(),
+      classes: AGENTS,
       pageSize: 100,
       timeZone: 'UTC',
       timeoutMs: 10_000,
@@ -45,7 +48,7 @@ describe('loadConfig with nothing set', () => {
       rateLimit: 60,
       rateWindowMs: 60_000,
       reserves: { writes: 0.1, newcomers: 0 },
-      classes: new Map(),
+      classes: AGENTS,
       timeoutMs: 10_000,
       postEncoding: 'json',
     });

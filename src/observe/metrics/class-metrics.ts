@@ -1,5 +1,5 @@
 import { Counter, type Registry } from 'prom-client';
-import { type CallerClasses, DEFAULT_CLASS } from '../../auth/caller-class.ts';
+import { AGENT_CLASS, type CallerClasses, DEFAULT_CLASS } from '../../auth/caller-class.ts';
 import type { UpstreamName } from '../../errors.ts';
 import { defineGauges } from './gauge.ts';
 
@@ -14,7 +14,7 @@ interface ClassQuotaGauge {
 
 /** The classes of callers. */
 export interface ClassGauges {
-  /** Only these, and the default, are labels. */
+  /** Only these and the default are labels, and the class of agents from its first request on. */
   readonly configured: CallerClasses;
   /** Of all classes with a limit. */
   readonly quotas: () => readonly ClassQuotaGauge[];
@@ -54,6 +54,7 @@ export function createClassMetrics(
   gauges('used', 'Requests that count against the limit of a class.', ({ used }) => used);
   return (upstream, callerClass) => {
     const name = callerClass ?? REFRESHES;
-    requests.inc({ upstream, class: labels.has(name) ? name : DEFAULT_CLASS });
+    const isLabel = labels.has(name) || name === AGENT_CLASS;
+    requests.inc({ upstream, class: isLabel ? name : DEFAULT_CLASS });
   };
 }

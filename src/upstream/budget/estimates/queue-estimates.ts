@@ -119,7 +119,7 @@ export class QueueEstimates<W extends Waiting> {
 
   /** Number of requests of a caller's class before one of its requests, if that matters. */
   #aheadInClass(lane: TurnLane, caller: string, request?: W): number {
-    return this.#allowances.hasQuotas ? this.#lanes.aheadInClass(lane, caller, request) : 0;
+    return this.#allowances.hasQuotas(caller) ? this.#lanes.aheadInClass(lane, caller, request) : 0;
   }
 
   /** The waiting requests of other processes, without those that are behind all requests of a caller. */

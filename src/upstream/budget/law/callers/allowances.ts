@@ -43,18 +43,14 @@ export class Allowances {
   /** The callers whose turn is over, and the classes that have used up a limit. */
   get behind(): Behind {
     const names = this.#hasQuotas ? [...(this.#rules.classes?.keys() ?? [])] : [];
-    const classes = new Set(names.filter((name) => this.#isUsedUp(name)));
+    const classes = new Set(names.filter((name) => this.#quotas.isUsedUp(name)));
     return { callers: this.#reserves.over(), classes };
   }
 
   /** Whether a caller leaves the free slots to others. */
   isBehind(caller: string): boolean {
-    const isUsedUp = this.#hasQuotas && this.#isUsedUp(classOf(caller));
+    const isUsedUp = this.#hasQuotas && this.#quotas.isUsedUp(classOf(caller));
     return isUsedUp || this.#reserves.isOver(caller);
-  }
-
-  #isUsedUp(name: string): boolean {
-    return this.#quotas.usesOf(name).some(({ waitMs }) => waitMs > 0);
   }
 
   /**
@@ -95,8 +91,8 @@ export class Allowances {
     return this.#quotas.usesOf(classOf(caller));
   }
 
-  /** Whether any class has a limit of its own. */
-  get hasQuotas(): boolean {
-    return this.#hasQuotas;
+  /** Whether the class of a caller has a limit of its own. */
+  hasQuotas(caller: string): boolean {
+    return this.#hasQuotas && this.#quotas.limits(classOf(caller));
   }
 }

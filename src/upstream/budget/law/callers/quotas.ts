@@ -107,6 +107,30 @@ export class Quotas {
     return false;
   }
 
+  /** Whether a class has a limit. */
+  limits(name: string): boolean {
+    const { maxCallsPerDay, maxCallsPerMinute } = classRules(this.#rules.classes, name);
+    return maxCallsPerDay !== null || maxCallsPerMinute !== null;
+  }
+
+  /** Whether a class has used up a limit. Much faster than `usesOf`, which is in the order of time. */
+  isUsedUp(name: string): boolean {
+    const { maxCallsPerDay, maxCallsPerMinute } = classRules(this.#rules.classes, name);
+    if (
+      maxCallsPerDay !== null &&
+      usedToday(this.#b, this.#rules, this.#now, name) >= maxCallsPerDay
+    )
+      return true;
+    if (maxCallsPerMinute === null) return false;
+    let left = perWindow(maxCallsPerMinute, this.#rules.windowMs);
+    for (const slots of [this.#b.held, this.#b.answered]) {
+      for (const { caller } of slots) {
+        if (caller !== undefined && classOf(caller) === name) left -= 1;
+      }
+    }
+    return left <= 0;
+  }
+
   /** The document has changed. */
   changed(): void {
     this.#freeing = undefined;
