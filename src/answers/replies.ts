@@ -4,6 +4,7 @@ import { requestIdOf, securityHeaders } from '../http/door/every-request.ts';
 import { holdsETag, VARY_OF_GET } from '../http/door/headers/etag.ts';
 import type { Coding, Codings } from '../http/encoding/codings.ts';
 import { compress, MIN_BYTES } from '../http/encoding/compress.ts';
+import { shownClass } from '../observe/callers.ts';
 import type { EventStream } from '../observe/event-stream.ts';
 import type { OperationRecord } from '../observe/events.ts';
 import type { Clock } from '../scheduling/clock.ts';
@@ -122,6 +123,7 @@ export class Replies {
       name,
       type: 'query',
       caller: caller.name,
+      callerClass: shownClass(caller.callerClass),
       status,
       codes: [],
       outcome: 'ok',

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { requestIdOf } from '../http/door/every-request.ts';
+import { shownClass } from '../observe/callers.ts';
 import type { EventStream } from '../observe/event-stream.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { Caller } from '../upstream/operation.ts';
@@ -35,7 +36,11 @@ export function observeUpload(
   return {
     of(known) {
       caller = known;
-      known.receipt.asker = { requestId: requestIdOf(header('x-request-id')), operation: NAME };
+      known.receipt.asker = {
+        requestId: requestIdOf(header('x-request-id')),
+        operation: NAME,
+        callerClass: shownClass(known.callerClass),
+      };
       const origin = { header, request };
       events.emit('operationBegan', { operation: known.receipt, type: 'upload', origin });
     },
@@ -50,6 +55,7 @@ export function observeUpload(
         name: NAME,
         type: 'upload',
         caller: caller?.name ?? null,
+        callerClass: shownClass(caller?.callerClass),
         status,
         codes: code === null || canceled ? [] : [code],
         outcome: canceled ? 'canceled' : code === null ? 'ok' : 'failed',

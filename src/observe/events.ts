@@ -149,6 +149,8 @@ export interface Asker {
   readonly requestId: string;
   /** Its own name; `null` if it has none. */
   readonly operation: string | null;
+  /** The class of its caller; absent in the default class. */
+  readonly callerClass?: string | undefined;
 }
 
 /** Why a request is sent. */
@@ -243,6 +245,8 @@ export interface OperationRecord {
   readonly type: 'query' | 'mutation' | 'subscription' | 'upload' | 'unknown';
   /** `null` when the operation was refused before its caller was known. */
   readonly caller: string | null;
+  /** Absent in the default class. */
+  readonly callerClass?: string | undefined;
   readonly status: number;
   /** Of its errors, each once. */
   readonly codes: readonly string[];

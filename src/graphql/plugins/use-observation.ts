@@ -1,5 +1,6 @@
 import { type DocumentNode, type GraphQLErrorExtensions, getOperationAST } from 'graphql';
 import { operationName } from '../../answers/request-names.ts';
+import { shownClass } from '../../observe/callers.ts';
 import type { EventStream } from '../../observe/event-stream.ts';
 import type { OperationRecord } from '../../observe/events.ts';
 import type { Clock } from '../../scheduling/clock.ts';
@@ -13,8 +14,10 @@ export function useObservation(options: {
 }): GatewayPlugin {
   const { clock, events } = options;
 
-  const finish = (running: Observation, { requestId, summary }: RequestRecord): void => {
+  const finish = (running: Observation, { requestId, summary, viewer }: RequestRecord): void => {
     const { name, type, caller, codes, status } = running;
+    // One that is refused before its execution has its class too: agents send many of those.
+    const callerClass = running.callerClass ?? shownClass(viewer?.callerClass);
     const cost = summary ?? running.receipt?.summary;
     const failed = codes.size > 0 || status >= 400;
     const answered = failed ? (running.hasData ? 'partial' : 'failed') : 'ok';
@@ -23,6 +26,7 @@ export function useObservation(options: {
       name,
       type,
       caller,
+      callerClass,
       requestId,
       status,
       codes: [...codes],
@@ -38,7 +42,6 @@ export function useObservation(options: {
     events.emit('operationEnded', { at, operation: running.receipt, record });
     const { receipt } = running;
     if (record.saved === 0 || caller === null || !receipt || !events.isRead('saved')) return;
-    const { callerClass } = running;
     const kinds = receipt.savedKinds;
     events.emit('saved', { caller, callerClass, operation: name, kinds, times: 1 });
   };
@@ -70,9 +73,10 @@ export function useObservation(options: {
       running.type = operation?.operation ?? 'unknown';
       running.name = operation ? operationName(operation) : null;
       running.caller = viewer.name;
-      running.callerClass = viewer.callerClass;
+      const callerClass = shownClass(viewer.callerClass);
+      running.callerClass = callerClass;
       running.receipt = receipt;
-      receipt.asker = { requestId: record.requestId, operation: running.name };
+      receipt.asker = { requestId: record.requestId, operation: running.name, callerClass };
       const { within } = events;
       if (within) {
         const header = (name: string): string | null => request.headers.get(name);

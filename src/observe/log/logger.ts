@@ -123,8 +123,10 @@ export function createLog(options: {
 function writeFacts(write: EventRows['keyed']): object {
   const { asker, caller, key, mutation, reads, resent, settlesAt, upstream } = write;
   return {
-    ...asker,
+    requestId: asker?.requestId,
+    operation: asker?.operation,
     caller: caller && shortCaller(caller),
+    callerClass: asker?.callerClass,
     upstream,
     mutation,
     key,
@@ -151,11 +153,12 @@ function shortCaller(caller: string): string {
  * every remembered response has one.
  */
 function operationLine(record: OperationRecord, time: string): string {
-  const { calls, outcome, requestId, stale, status, type, waitedMs } = record;
+  const { callerClass, calls, outcome, requestId, stale, status, type, waitedMs } = record;
   const caller = record.caller && shortCaller(record.caller);
+  const ofClass = callerClass === undefined ? '' : `,"callerClass":${quoted(callerClass)}`;
   const codes = record.codes.length > 0 ? `"codes":${JSON.stringify(record.codes)},` : '';
   const head = `{"level":"info","time":"${time}","requestId":${quoted(requestId)},"operation":${quoted(record.name)},"type":"${type}","caller":${quoted(caller)}`;
-  const came = `,"status":${status},"outcome":"${outcome}",${codes}"durationMs":${Math.round(record.durationMs)}`;
+  const came = `${ofClass},"status":${status},"outcome":"${outcome}",${codes}"durationMs":${Math.round(record.durationMs)}`;
   return `${head}${came},"upstream":{"calls":${calls},"waitedMs":${waitedMs},"stale":${stale}},"msg":"operation"}\n`;
 }
 
