@@ -1,4 +1,5 @@
 import type { ConsoleState, UpstreamState } from '../../src/console/console-state.ts';
+import { callerInWords } from './callers.ts';
 import { count, counted, share, timeOfDay, timePassed, timeToCome } from './words.ts';
 
 /** The part of a code's failures from which one caller has most of them. */
@@ -24,7 +25,7 @@ export function failuresInWords({ recent, replicas }: ConsoleState): string {
   });
   const causes = named.map(({ callers: [most], code, failed: times }) => {
     const isMost = most?.caller && most.count >= MOSTLY * times;
-    return isMost ? `${code}, mostly ${most.caller}` : code;
+    return isMost ? `${code}, mostly ${callerInWords(most)}` : code;
   });
   return `${share(failed, operations)} of ${of} fail: ${causes.join('; ')}.`;
 }

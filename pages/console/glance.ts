@@ -1,4 +1,5 @@
 import type { ConsoleState, UpstreamState } from '../../src/console/console-state.ts';
+import { callerInWords } from './callers.ts';
 import { html, type Keyed, keyedChildren, setAttribute, setText } from './dom.ts';
 import { headingOf, healthInWords, isIdle, startInWords } from './failures.ts';
 import { OperationsPlot } from './plot/operations-plot.ts';
@@ -80,8 +81,8 @@ function limits(state: ConsoleState): Line[] {
 
 function spenders({ recent: { sends, spenders: most } }: ConsoleState): Line[] {
   if (sends === 0) return [{ text: 'No requests sent.', mood: 'muted' }];
-  const parts = most.map(({ caller, count: times }) => {
-    return `${caller ?? 'refreshes'} ${share(times, sends)}`;
+  const parts = most.map((each) => {
+    return `${callerInWords(each, 'refreshes')} ${share(each.count, sends)}`;
   });
   const shown = most.reduce((sum, { count: times }) => sum + times, 0);
   if (shown < sends) parts.push(`others ${share(sends - shown, sends)}`);
@@ -90,8 +91,9 @@ function spenders({ recent: { sends, spenders: most } }: ConsoleState): Line[] {
 
 function waiting({ waitingCallers, waitingCount }: ConsoleState): Line[] {
   if (waitingCount === 0) return [{ text: 'No waiting requests.', mood: 'muted' }];
-  const parts = waitingCallers.map(({ caller, count: times, longestMs }) => {
-    return `${caller ?? 'a caller'} ${times}, up to ${timePassed(longestMs)}`;
+  const parts = waitingCallers.map((each) => {
+    const { count: times, longestMs } = each;
+    return `${callerInWords(each, 'a caller')} ${times}, up to ${timePassed(longestMs)}`;
   });
   const shown = waitingCallers.reduce((sum, { count: times }) => sum + times, 0);
   if (shown === 0) return [{ text: `refreshes and jobs ${count(waitingCount)}` }];
@@ -113,7 +115,7 @@ function failures({ recent: { codes, failed, level, rejected } }: ConsoleState):
   const lines: Line[] = codes.map(({ callers, code, failed: times }) => {
     const whose = callers
       .filter(({ caller }) => caller)
-      .map((each) => `${each.caller} ${count(each.count)}`);
+      .map((each) => `${callerInWords(each)} ${count(each.count)}`);
     return {
       text: `${code} ${count(times)}${whose.length > 0 ? `: ${whose.join(', ')}` : ''}`,
       mood,

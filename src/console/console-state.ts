@@ -76,6 +76,8 @@ export interface WaitingState {
   readonly operation: string | null;
   /** `null` if the viewer may not see it, and for a refresh. */
   readonly caller: string | null;
+  /** Absent in the default class, and for a refresh. */
+  readonly callerClass?: string | undefined;
   readonly waitedMs: number;
   /** Milliseconds until its turn, as far as can be known now; `null` for a refresh, which gives way to everyone. */
   readonly leavesInMs: number | null;
@@ -87,6 +89,8 @@ export interface WaitingState {
 export interface WaitingCallerState {
   /** `null` where the viewer may not know it. */
   readonly caller: string | null;
+  /** Absent in the default class. */
+  readonly callerClass?: string | undefined;
   readonly count: number;
   readonly longestMs: number;
 }
@@ -96,6 +100,8 @@ export interface SpenderState {
   readonly kind: 'caller' | 'refreshes' | 'foreign';
   /** Of a caller; `Caller 1`, `Caller 2` if the viewer may not see names. */
   readonly name: string | null;
+  /** Of a caller; absent in the default class. A caller with requests in two classes has two rows. */
+  readonly callerClass?: string | undefined;
   readonly sends: number;
   /** By resource, the most first; at most 8. */
   readonly resources: readonly { readonly resource: string; readonly sends: number }[];
@@ -143,6 +149,8 @@ export interface JobRow {
   readonly name: string;
   /** `null` if the viewer may not know it. */
   readonly caller: string | null;
+  /** Absent in the default class. */
+  readonly callerClass?: string | undefined;
   readonly state: JobRecord['state'];
   readonly rowsDone: number;
   /** `null` while it is unknown. */

@@ -1,5 +1,6 @@
 import { ttlName } from '../config/settings.ts';
 import type { UpstreamName } from '../errors.ts';
+import { callerKey, callerOfKey, type NamedCaller } from '../observe/callers.ts';
 import type { Hour, ResourceHour } from '../observe/history/history.ts';
 import { type Resource, resourceNames } from '../resources.ts';
 import type { SurveyedResource } from '../upstream/cache/survey.ts';
@@ -24,13 +25,14 @@ export function spenderStates(
   shown: (name: string) => string,
 ): SpenderState[] {
   const callers = new Map<string, Map<string, number>>();
-  for (const { caller, resource, sends } of spenders.rows) {
-    const resources = callers.get(caller) ?? new Map<string, number>();
-    callers.set(caller, resources.set(resource, sends));
+  for (const row of spenders.rows) {
+    const key = callerKey(row);
+    const resources = callers.get(key) ?? new Map<string, number>();
+    callers.set(key, resources.set(row.resource, row.sends));
   }
   const refreshed = refreshes.map(({ resource, sends }) => [resource, sends] as const);
   return [
-    ...[...callers].map(([caller, resources]) => spender('caller', shown(caller), resources)),
+    ...[...callers].map(([key, resources]) => callerSpender(callerOfKey(key), resources, shown)),
     { ...spender('caller', OTHERS, new Map()), sends: spenders.others },
     spender('refreshes', null, new Map(refreshed)),
     { ...spender('foreign', null, new Map()), sends: foreign },
@@ -38,6 +40,14 @@ export function spenderStates(
     .filter(({ sends }) => sends > 0)
     .sort((a, b) => b.sends - a.sends)
     .slice(0, ROWS_SHOWN);
+}
+
+function callerSpender(
+  { caller, callerClass }: NamedCaller,
+  sendsByResource: ReadonlyMap<string, number>,
+  shown: (name: string) => string,
+): SpenderState {
+  return { ...spender('caller', shown(caller), sendsByResource), callerClass };
 }
 
 function spender(

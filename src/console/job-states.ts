@@ -1,6 +1,7 @@
 import type { Viewer } from '../auth/viewer.ts';
 import { isFinal, type JobRecord } from '../jobs/job.ts';
 import type { Jobs } from '../jobs/jobs.ts';
+import { shownClass } from '../observe/callers.ts';
 import type { Scrub } from '../observe/log/scrub.ts';
 import type { ConsoleState, JobRow } from './console-state.ts';
 
@@ -41,6 +42,7 @@ function rowOf(record: JobRecord, readyAt: number | null, scrub: Scrub): JobRow 
     kind: task.kind,
     name,
     caller: scrub(owner.name),
+    callerClass: shownClass(owner.callerClass),
     state,
     rowsDone,
     rowsTotal,

@@ -15,7 +15,9 @@ export function recentState(recent: Recent, shown: Scrub): Recent {
 export function withoutNames(state: ConsoleState): ConsoleState {
   const ranks = new Map<string, string>();
   for (const spender of state.spenders) {
-    if (isCaller(spender)) ranks.set(spender.name ?? '', `Caller ${ranks.size + 1}`);
+    // One that has sent in two classes is one caller.
+    const name = spender.name ?? '';
+    if (isCaller(spender) && !ranks.has(name)) ranks.set(name, `Caller ${ranks.size + 1}`);
   }
   const rank = (caller: string | null): string | null =>
     caller === null ? null : (ranks.get(caller) ?? 'another caller');

@@ -80,7 +80,7 @@ export function createSnapshots(parts: SnapshotParts): TakeSnapshot {
         ...each,
         text: scrub(each.text),
         cause: each.cause && scrub(each.cause),
-        callers: each.callers.map(scrub),
+        callers: each.callers.map((of) => ({ ...of, caller: scrub(of.caller) })),
       })),
       replicas: replicaStates(parts),
       live: live && { streams: live.size.streams, groups: live.size.groups },

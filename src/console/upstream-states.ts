@@ -1,4 +1,5 @@
 import { type UpstreamName, upstreamTitle } from '../errors.ts';
+import { callerKey, shownClass } from '../observe/callers.ts';
 import type { Health } from '../observe/health.ts';
 import type { History } from '../observe/history/history.ts';
 import type { Scrub } from '../observe/log/scrub.ts';
@@ -95,23 +96,31 @@ export function waitingStates(
       waitingCount += queued;
       if (queued === 0) continue;
       for (const each of budget.waiting(WAITING_SHOWN)) {
-        const { caller, lane, leavesInMs, operation, resource, waitedMs } = each;
+        const { caller, callerClass, lane, leavesInMs, operation, resource, waitedMs } = each;
         all.push({
           upstream,
           lane,
           resource,
           operation: operation === null ? null : shown(operation),
           caller: lane === 'refresh' ? null : shown(caller),
+          callerClass: lane === 'refresh' ? undefined : shownClass(callerClass),
           waitedMs: Math.round(waitedMs),
           leavesInMs: rounded(leavesInMs),
           fails: leavesInMs !== null && leavesInMs < heldMs,
         });
       }
-      for (const { caller, count, longestMs } of budget.waitingCallers) {
-        const known = callers.get(caller) ?? { caller: shown(caller), count: 0, longestMs: 0 };
+      for (const { caller, callerClass, count, longestMs } of budget.waitingCallers) {
+        const ofClass = { callerClass: shownClass(callerClass) };
+        const key = callerKey({ caller, ...ofClass });
+        const known = callers.get(key) ?? {
+          caller: shown(caller),
+          ...ofClass,
+          count: 0,
+          longestMs: 0,
+        };
         known.count += count;
         known.longestMs = Math.max(known.longestMs, Math.round(longestMs));
-        callers.set(caller, known);
+        callers.set(key, known);
       }
     }
   }

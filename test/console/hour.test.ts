@@ -73,7 +73,11 @@ describe('The events', () => {
     expect(paused.events.slice(0, 3)).toMatchObject([
       { text: 'unnamed query', cause: 'BUDGET_EXHAUSTED' },
       { text: 'The marketplace API: no requests for 30 s.' },
-      { text: 'The marketplace API: GET seller', cause: 'rate limit', callers: ['127.0.0.1'] },
+      {
+        text: 'The marketplace API: GET seller',
+        cause: 'rate limit',
+        callers: [{ caller: '127.0.0.1' }],
+      },
     ]);
     busy.sandbox.links.fault({ kind: 'drop' });
     for (const read of READS) await busy.ask(`{ ${read} }`);

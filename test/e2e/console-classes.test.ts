@@ -32,10 +32,11 @@ describeWith(chromium, 'the classes in the console', () => {
       headers: { authorization: `Bearer ${caller}`, prefer: `wait=${wait}` },
     });
 
-  /** One read of a person; a class that has used up a limit, and waits. */
+  /** One read of a person; a class that has used up a limit, does not wait, and then waits. */
   async function traffic(): Promise<void> {
     await ask('person', 'campaigns');
     for (const list of ['pixels', 'overlays', 'domains']) await ask('crawler', list);
+    await ask('crawler', 'files');
     waiting.push(ask('crawler', 'splashPages', 120));
   }
 
@@ -88,6 +89,27 @@ describeWith(chromium, 'the classes in the console', () => {
       expect(await page.locator('#classes .bad').count()).toBe(1);
     });
 
+    it('are beside the names of their callers, except the default', async () => {
+      const cell = (table: string, column: number) =>
+        page.locator(`${table} tbody tr td:nth-child(${column})`).allInnerTexts();
+      expect(await cell('#waiting', 5)).toEqual(['crawler agent']);
+      expect(await cell('#spenders', 1)).toEqual(['crawler agent', 'person']);
+      await page.locator('#glance').getByText('crawler (agent) 75 %, person 25 % of 4').waitFor();
+      await page
+        .locator('#glance')
+        .getByText(/^crawler \(agent\) 1, up to \d+ s$/)
+        .waitFor();
+      await page.locator('#glance').getByText('BUDGET_EXHAUSTED 1: crawler (agent) 1').waitFor();
+      await page
+        .locator('#verdict')
+        .getByText(/mostly crawler \(agent\)/)
+        .waitFor();
+      await page.getByLabel('Search events').fill('agent');
+      expect(await cell('#events', 5)).toEqual(['crawler agent']);
+      await page.getByLabel('Search events').fill('');
+      expect(await page.locator('.caller-class').allTextContents()).not.toContain('default');
+    });
+
     it('have no finding of axe, and fit into the window', async () => {
       const beyond = await page.evaluate(
         () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
@@ -96,7 +118,8 @@ describeWith(chromium, 'the classes in the console', () => {
       expect(await findingsOf(page)).toEqual([]);
       if (process.env['SHOTS']) {
         await page.locator('#classes').scrollIntoViewIfNeeded();
-        await page.screenshot({ path: `${process.env['SHOTS']}/${width}-${colorScheme}.png` });
+        const path = `${process.env['SHOTS']}/${width}-${colorScheme}.png`;
+        await page.screenshot({ path, fullPage: true });
       }
     });
   });

@@ -175,7 +175,7 @@ describe('The events of a history', () => {
       count: 19,
       firstAt: clock.wall() - 19_000,
       at: clock.wall() - 1000,
-      callers: ['web', 'noisy'],
+      callers: [{ caller: 'web' }, { caller: 'noisy' }],
       requestIds: ['r18', 'r17', 'r16', 'r15', 'r14', 'r13', 'r12', 'r11', 'r10', 'r9'],
     });
   });
@@ -202,7 +202,7 @@ describe('The events of a history', () => {
         kind: 'failed',
         text: 'The link-management API: GET channels',
         cause: 'UPSTREAM_TIMEOUT',
-        callers: ['web'],
+        callers: [{ caller: 'web' }],
       },
     ]);
   });

@@ -84,6 +84,9 @@ describe('The events of writes', () => {
       'outcome-unknown: Outcome unknown: createPixel: null',
       'reconciled: Reconciled createChannel: found after a lost response',
     ]);
-    expect(history.log.latest.at(-1)).toMatchObject({ callers: ['web'], requestIds: ['call-1'] });
+    expect(history.log.latest.at(-1)).toMatchObject({
+      callers: [{ caller: 'web' }],
+      requestIds: ['call-1'],
+    });
   });
 });

@@ -1,5 +1,6 @@
 import type { ConsoleState } from '../../../src/console/console-state.ts';
 import type { LoggedEvent } from '../../../src/observe/history/event-log.ts';
+import { callerInWords, callersColumn } from '../callers.ts';
 import { html, setAttribute, setText } from '../dom.ts';
 import { createTable, textColumn } from '../table.ts';
 import { count, timeOfDay } from '../words.ts';
@@ -13,7 +14,7 @@ interface Found extends LoggedEvent {
 export function createEvents(section: HTMLElement): (state: ConsoleState) => void {
   const field = html('input', {
     type: 'search',
-    placeholder: 'Request id, caller or code',
+    placeholder: 'Request id, caller, class or code',
     'aria-label': 'Search events',
     autocomplete: 'off',
     spellcheck: 'false',
@@ -28,7 +29,7 @@ export function createEvents(section: HTMLElement): (state: ConsoleState) => voi
       textColumn('Since', 'number', ({ count: times, firstAt }) =>
         times > 1 ? timeOfDay(firstAt) : '–',
       ),
-      textColumn('Callers', 'text', ({ callers }) => callers.join(', ') || '–'),
+      callersColumn('Callers', ({ callers }) => callers),
       { head: 'Request', fill: requestCell },
     ],
     ({ cause, firstAt, kind, text }) => `${kind} ${text} ${cause} ${firstAt}`,
@@ -49,7 +50,8 @@ export function createEvents(section: HTMLElement): (state: ConsoleState) => voi
 }
 
 function isFound(event: LoggedEvent, sought: string): boolean {
-  const { callers, requestIds } = event;
+  const { requestIds } = event;
+  const callers = event.callers.map((each) => callerInWords(each));
   const texts = [whatHappened(event), kinds[event.kind].word, ...callers, ...requestIds];
   return texts.some((text) => text.toLowerCase().includes(sought));
 }

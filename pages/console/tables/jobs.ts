@@ -1,5 +1,6 @@
 import type { ConsoleState, JobRow } from '../../../src/console/console-state.ts';
 import { turn } from '../ask-gateway.ts';
+import { callerColumn } from '../callers.ts';
 import { html, setAttribute, setText } from '../dom.ts';
 import { createTable, textColumn } from '../table.ts';
 import { count, inTime } from '../words.ts';
@@ -50,7 +51,7 @@ export function createJobs(section: HTMLElement): {
         ({ name }) => name,
         () => 'name',
       ),
-      textColumn('Caller', 'text', ({ caller }) => caller ?? '–'),
+      callerColumn(),
       textColumn('State', 'text', ({ state }) => state.toLowerCase(), classOf),
       { head: 'Rows', fill: rowsCell },
       textColumn('Requests', 'text', requestsInWords),

@@ -1,4 +1,5 @@
 import type { ConsoleState, SpenderState } from '../../../src/console/console-state.ts';
+import { callerNodes } from '../callers.ts';
 import { html, setText } from '../dom.ts';
 import { ownerLabel } from '../lanes.ts';
 import { createTable, textColumn } from '../table.ts';
@@ -23,7 +24,7 @@ export function createSpenders(section: HTMLElement): (state: ConsoleState) => v
       textColumn('Share', 'number', ({ all, sends }) => share(sends, all)),
       textColumn('Resources', 'long', spentOn),
     ],
-    ({ kind, name }) => `${kind} ${name}`,
+    ({ callerClass, kind, name }) => `${kind} ${callerClass} ${name}`,
   );
   const unnamed = html(
     'p',
@@ -49,10 +50,15 @@ function whoCell(cell: HTMLElement): (row: Spender) => void {
   const refreshes = ownerLabel(label, 'Refreshes');
   const foreign = ownerLabel(label, 'Co-tenants');
   const elsewhere = ownerLabel(label, 'Other replicas and co-tenants');
-  return ({ hasReplicas, kind, name }) => {
+  let isNamed = false;
+  return ({ callerClass, hasReplicas, kind, name }) => {
     if (kind === 'refreshes') refreshes('refresh');
     else if (kind === 'foreign') (hasReplicas ? elsewhere : foreign)('co-tenant');
-    else setText(label, name ?? 'unnamed');
+    else if (!isNamed) {
+      // The row of another caller is another one.
+      isNamed = true;
+      label.append(html('span', {}, ...callerNodes({ caller: name, callerClass }, 'unnamed')));
+    }
   };
 }
 

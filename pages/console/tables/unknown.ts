@@ -1,5 +1,6 @@
 import type { ConsoleState } from '../../../src/console/console-state.ts';
 import type { UnknownOutcome } from '../../../src/observe/history/write-history.ts';
+import { callerColumn } from '../callers.ts';
 import { html } from '../dom.ts';
 import { createTable, textColumn } from '../table.ts';
 import { inTime, timeOfDay } from '../words.ts';
@@ -23,7 +24,7 @@ export function createUnknown(section: HTMLElement): (state: ConsoleState) => vo
         () => 'name',
       ),
       textColumn('Now', 'long', stateInWords),
-      textColumn('Caller', 'text', ({ caller }) => caller ?? '–'),
+      callerColumn(),
       textColumn(
         'Request',
         'text',

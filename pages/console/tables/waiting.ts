@@ -1,4 +1,5 @@
 import type { ConsoleState, WaitingState } from '../../../src/console/console-state.ts';
+import { callerColumn } from '../callers.ts';
 import { html, setText } from '../dom.ts';
 import { ownerLabel } from '../lanes.ts';
 import { createTable, textColumn } from '../table.ts';
@@ -19,11 +20,11 @@ export function createWaiting(section: HTMLElement): (state: ConsoleState) => vo
         ({ lane, operation }) => operation ?? (lane === 'refresh' ? '–' : 'unnamed'),
         ({ operation }) => (operation === null ? 'muted' : 'name'),
       ),
-      textColumn('Caller', 'text', ({ caller }) => caller ?? '–'),
+      callerColumn(),
       textColumn('Waited', 'number', ({ waitedMs }) => timePassed(waitedMs)),
     ],
-    ({ caller, lane, operation, resource, upstream }) =>
-      [upstream, lane, resource, operation, caller].join(' '),
+    ({ caller, callerClass, lane, operation, resource, upstream }) =>
+      [upstream, lane, resource, operation, callerClass, caller].join(' '),
   );
   const more = html('p', { class: 'more muted' });
   const sum = html('span', { class: 'sum' });

@@ -1,4 +1,5 @@
 import type { Clock } from '../../scheduling/clock.ts';
+import type { NamedCaller } from '../callers.ts';
 
 /** Maximum number of groups of one kind. */
 const GROUPS = 12;
@@ -36,14 +37,14 @@ export interface LoggedEvent {
   readonly firstAt: number;
   readonly at: number;
   /** The affected callers, the latest first; at most 5. */
-  readonly callers: readonly string[];
+  readonly callers: readonly NamedCaller[];
   /** The ids of the affected requests, the latest first; at most 10. */
   readonly requestIds: readonly string[];
 }
 
 /** The caller and the request of an event. */
 interface Affected {
-  readonly caller: string | null;
+  readonly caller: NamedCaller | null;
   readonly requestId: string | null;
 }
 
@@ -78,7 +79,7 @@ export class EventLog {
       count: before.count + 1,
       firstAt: before.firstAt,
       at,
-      callers: inFront(whom.caller, before.callers, CALLERS),
+      callers: inFront(whom.caller, before.callers, CALLERS, isSame),
       requestIds: inFront(whom.requestId, before.requestIds, REQUESTS),
     };
     this.#count += 1;
@@ -94,7 +95,16 @@ export class EventLog {
   }
 }
 
-function inFront(item: string | null, items: readonly string[], most: number): readonly string[] {
+function inFront<Item>(
+  item: Item | null,
+  items: readonly Item[],
+  most: number,
+  isSameItem: (one: Item, other: Item) => boolean = (one, other) => one === other,
+): readonly Item[] {
   if (item === null) return items;
-  return [item, ...items.filter((each) => each !== item)].slice(0, most);
+  return [item, ...items.filter((each) => !isSameItem(each, item))].slice(0, most);
+}
+
+function isSame(one: NamedCaller, other: NamedCaller): boolean {
+  return one.caller === other.caller && one.callerClass === other.callerClass;
 }

@@ -1,5 +1,6 @@
 import { type UpstreamName, upstreamTitle } from '../../errors.ts';
 import type { Clock } from '../../scheduling/clock.ts';
+import { callerKey, callerOfKey, keptCaller, type NamedCaller } from '../callers.ts';
 import { copiedName, type EventReader } from '../event-stream.ts';
 import type { EventRows } from '../events.ts';
 import { Counts, CountTable, HOUR } from './counts.ts';
@@ -31,8 +32,7 @@ const HITS = 1;
 const RENEWALS = 2;
 
 /** Requests of one caller, or of refreshes, for one resource in the last hour. */
-interface SpenderHour {
-  readonly caller: string;
+interface SpenderHour extends NamedCaller {
   readonly resource: string;
   readonly sends: number;
 }
@@ -131,10 +131,10 @@ export class History implements EventReader {
     const { asker, callerClass, lane, renews, resource, sentAt, upstream } = request;
     const operation = asker?.operation == null ? null : copiedName(asker.operation);
     this.past.sends[upstream].sent(sentAt, { lane, resource, operation, times });
-    const caller = request.caller === null ? null : copiedName(request.caller);
+    const caller = keptCaller(request.caller, callerClass);
     const spenders = caller === null ? this.#refreshes : this.#spenders;
     // A resource has no space in it.
-    spenders.count(`${resource} ${caller ?? ''}`, sentAt, [[0, times]]);
+    spenders.count(`${resource} ${caller ? callerKey(caller) : ''}`, sentAt, [[0, times]]);
     if (callerClass !== null) this.#classes.count(copiedName(callerClass), sentAt, [[0, times]]);
     this.#recent.sent(sentAt, caller, times);
     if (renews) this.#resources.count(keyOf(upstream, resource), sentAt, [[RENEWALS, times]]);
@@ -142,7 +142,7 @@ export class History implements EventReader {
 
   requestEnded({ at, outcome, request }: EventRows['requestEnded']): void {
     const { code, reason = code } = outcome;
-    const { asker, caller, method, resource, upstream } = request;
+    const { asker, caller, callerClass, method, resource, upstream } = request;
     if (code === 'LATE') {
       this.#countSent(request, -1);
       return;
@@ -152,7 +152,8 @@ export class History implements EventReader {
       const [kind, cause] =
         code === 'REFUSED' ? (['refused', 'rate limit'] as const) : (['failed', reason] as const);
       this.past.sends[upstream].count(at, kind, 1);
-      const whom = { caller: caller && copiedName(caller), requestId: asker?.requestId ?? null };
+      const requestId = asker?.requestId ?? null;
+      const whom = { caller: keptCaller(caller, callerClass), requestId };
       this.log.add(kind, `${name}: ${method} ${resource}`, cause, whom);
     }
     if (code === 'OK' || code === 'REFUSED') {
@@ -209,10 +210,10 @@ export class History implements EventReader {
   operationEnded({ at, record }: EventRows['operationEnded']): void {
     const { name, requestId, type } = record;
     const shown = name === null ? null : copiedName(name);
-    const caller = record.caller === null ? null : copiedName(record.caller);
+    const caller = keptCaller(record.caller, record.callerClass);
     const amounts = operationAmounts(record);
     this.#operations.count(`${type} ${shown ?? ''}`, at, amounts);
-    const failed = this.#recent.ended(at, record, { amounts, caller: caller ?? '' });
+    const failed = this.#recent.ended(at, record, { amounts, caller });
     if (failed !== null) this.past.operations.add(at, 'ended', 1);
     if (!failed) return;
     this.past.operations.add(at, 'failed', 1);
@@ -287,7 +288,7 @@ export class History implements EventReader {
 
 function spenderHour([key, sums]: [key: string, sums: number[]]): SpenderHour {
   const [resource, caller] = twoOf(key);
-  return { resource, caller, sends: sums[0] as number };
+  return { resource, ...callerOfKey(caller), sends: sums[0] as number };
 }
 
 /** The two words of a key: the first contains no space. */

@@ -1,3 +1,4 @@
+import { callerKey, callerOfKey, type NamedCaller } from '../callers.ts';
 import type { OperationRecord, ReadResult } from '../events.ts';
 import { type Amounts, Counts, CountTable, FIVE_MINUTES } from './counts.ts';
 import { failureCodes } from './failure-codes.ts';
@@ -27,6 +28,8 @@ const FIELDS = MAX_AGE + 1;
 /** A number of something of one caller; `null`: refreshes. */
 interface CallerCount {
   readonly caller: string | null;
+  /** Absent in the default class. */
+  readonly callerClass?: string | undefined;
   readonly count: number;
 }
 
@@ -84,7 +87,7 @@ export class RecentCounts {
   ended(
     at: number,
     record: OperationRecord,
-    { amounts, caller }: { readonly amounts: Amounts; readonly caller: string },
+    { amounts, caller }: { readonly amounts: Amounts; readonly caller: NamedCaller | null },
   ): boolean | null {
     const { maxAgeMs, outcome } = record;
     if (outcome === 'canceled') return null;
@@ -98,7 +101,7 @@ export class RecentCounts {
     for (const code of failures) {
       this.#codes.count(code, at, ONE);
       // A code has no space in it.
-      this.#pairs.count(`${code} ${caller}`, at, ONE);
+      this.#pairs.count(`${code} ${callerKey(caller ?? { caller: '' })}`, at, ONE);
     }
     return failures.length > 0;
   }
@@ -118,9 +121,8 @@ export class RecentCounts {
   }
 
   /** A request was sent for a caller, `null` for a refresh; `times` is -1 if it was not sent after all. */
-  sent(at: number, caller: string | null, times: 1 | -1): void {
-    // A caller can have any name.
-    this.#spenders.count(caller === null ? REFRESHES : `.${caller}`, at, [[0, times]]);
+  sent(at: number, caller: NamedCaller | null, times: 1 | -1): void {
+    this.#spenders.count(caller ? callerKey(caller) : REFRESHES, at, [[0, times]]);
   }
 
   /** The five minutes before a moment. */
@@ -143,7 +145,7 @@ export class RecentCounts {
       maxAgeMs: this.#all.largest(now, MAX_AGE),
       sends: sends + (this.#spenders.others(now)[0] as number),
       spenders: spenders.slice(0, SPENDERS_SHOWN).map(({ count, name }) => ({
-        caller: name === REFRESHES ? null : name.slice(1),
+        ...(name === REFRESHES ? { caller: null } : callerOfKey(name)),
         count,
       })),
     };
@@ -166,14 +168,14 @@ export class RecentCounts {
         callers: pairs
           .filter(({ name }) => name.startsWith(`${code} `))
           .slice(0, CALLERS_SHOWN)
-          .map(({ count, name }) => ({ caller: name.slice(code.length + 1), count })),
+          .map(({ count, name }) => ({ ...callerOfKey(name.slice(code.length + 1)), count })),
       }));
   }
 }
 
 const ONE = [[0, 1]] as const;
-/** Stands for refreshes among the names of spenders. */
-const REFRESHES = ' ';
+/** Stands for refreshes among the keys of callers, which contain a space. */
+const REFRESHES = '';
 
 function levelOf(failed: number, operations: number): Recent['level'] {
   if (failed === 0 || failed < DEGRADED_SHARE * operations) return 'ok';

@@ -1,6 +1,6 @@
 import type { UpstreamName } from '../../errors.ts';
 import type { Clock } from '../../scheduling/clock.ts';
-import { copiedName } from '../event-stream.ts';
+import { keptCaller } from '../callers.ts';
 import type { KeyedEnd, KeyedWrite } from '../events.ts';
 import { Counts, HOUR } from './counts.ts';
 import type { EventLog } from './event-log.ts';
@@ -35,6 +35,8 @@ export interface WriteHour {
 
 /** A write whose outcome was unknown when it ended. */
 export interface UnknownOutcome extends Pick<KeyedWrite, 'mutation' | 'key' | 'caller'> {
+  /** Of its caller; absent in the default class. */
+  readonly callerClass?: string | undefined;
   /** When it ended, in milliseconds since 1970. */
   readonly at: number;
   readonly upstream: UpstreamName;
@@ -108,7 +110,8 @@ export class WriteHistory {
   }
 
   #tell({ asker, caller, mutation, outcome, resent }: KeyedWrite): void {
-    const whom = { caller: caller && copiedName(caller), requestId: asker?.requestId ?? null };
+    const requestId = asker?.requestId ?? null;
+    const whom = { caller: keptCaller(caller, asker?.callerClass), requestId };
     const tell = (kind: Parameters<EventLog['add']>[0], text: string, cause: string | null): void =>
       this.#log.add(kind, text, cause, whom);
     if (resent) tell('sent-again', `Sent again: ${mutation}`, 'the first request had no effect');
@@ -127,7 +130,7 @@ export class WriteHistory {
       upstream,
       mutation,
       key,
-      caller: caller === null ? null : copiedName(caller),
+      ...(keptCaller(caller, asker?.callerClass) ?? { caller: null }),
       requestId: asker?.requestId ?? null,
       settlesAt,
       later: null,
