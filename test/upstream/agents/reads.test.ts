@@ -1,0 +1,222 @@
+import { describe, expect, test } from 'vitest';
+import { EventStream } from '../../../src/observe/event-stream.ts';
+import type { EventRows } from '../../../src/observe/events.ts';
+import { DryRun } from '../../../src/upstream/dry-run/dry-run.ts';
+import type { Access } from '../../../src/upstream/operation.ts';
+import { Errand, enqueue } from '../../support/errands.ts';
+import { classesOf } from '../budget/world.ts';
+import { clientWorld, read } from '../client-world.ts';
+
+const MINUTE_MS = 60_000;
+const QUOTA = 10;
+
+/** A client with a class that takes only slots that others leave. */
+async function createWorld(maxCallsPerMinute: number | null = null) {
+  const events = new EventStream();
+  const sent: EventRows['requestSent'][] = [];
+  events.add({ requestSent: (request) => sent.push(request) });
+  const classes = classesOf({ agent: { weight: 0, maxCallsPerMinute } });
+  const { caller, ...world } = await clientWorld(() => ({ events, classes }));
+  const credential = { partition: 'p', secret: 'secret' };
+  const person = (more: Partial<Access['caller']> = {}): Access => ({
+    caller: caller({ maxWaitMs: 10_000, name: 'mia', ...more }),
+    credential,
+  });
+  const agent = (more: Partial<Access['caller']> = {}): Access =>
+    person({ name: 'bot', callerClass: 'agent', ...more });
+  const job = (): Access => person({ name: 'jo', bulk: { acceptsFrom: world.clock.now() } });
+  /** Reads of people until this many slots are taken. */
+  const exhaust = async (count: number) => {
+    await world.reader.read(read('first'), person());
+    const paths = Array.from({ length: count - 1 }, (_, n) => `filler ${n}`);
+    await Promise.all(paths.map((path) => world.reader.read(read(path), person())));
+  };
+  const budget = () => [...world.client.budgets][0];
+  const queued = () => [budget()?.queuedIn('interactive'), budget()?.queuedIn('bulk')];
+  return { ...world, agent, budget, exhaust, job, person, queued, sent };
+}
+
+/** The milliseconds after which an error says to retry. */
+function retryOf(error: Record<string, unknown>): number {
+  const { retryAfterMs } = error['details'] as { readonly retryAfterMs: number };
+  return retryAfterMs;
+}
+
+/** The error of a read. */
+const errorOf = (reading: unknown): Promise<Record<string, unknown>> =>
+  Promise.resolve(reading).then(
+    () => expect.fail('there is a response'),
+    (error: unknown) => error as Record<string, unknown>,
+  );
+
+describe('A read of a class without weight', () => {
+  test('uses a slot that is left at once, is charged to its class, and is cached as usual', async () => {
+    const { agent, budget, clock, person, reader, sent, upstream } = await createWorld(QUOTA);
+    await reader.read(read('a'), agent());
+    await reader.readSecret(read('b'), agent());
+    expect(sent.map(({ caller, callerClass, lane }) => [caller, callerClass, lane])).toEqual([
+      ['bot', 'agent', 'bulk'],
+      ['bot', 'agent', 'bulk'],
+    ]);
+    expect(budget()?.quotasOf('agent\nbot')).toMatchObject([{ limit: QUOTA, used: 2 }]);
+    const access = agent();
+    await reader.read(read('a'), access);
+    await reader.read(read('a'), person());
+    expect(upstream.log).toHaveLength(2);
+    expect(access.caller.receipt.summary).toMatchObject({ calls: 0, saved: { cache: 1 } });
+    // A job accepts older entries, an agent does not.
+    await clock.advance(1100);
+    await reader.read(read('a'), agent());
+    await clock.advance(1000);
+    expect(upstream.log).toHaveLength(3);
+  });
+
+  test('fails with the time to retry if no slot is left within its patience', async () => {
+    const { agent, clock, exhaust, queued, reader, upstream } = await createWorld();
+    await exhaust(30);
+    const error = await errorOf(reader.read(read('a'), agent()));
+    expect(error).toMatchObject({ code: 'BUDGET_EXHAUSTED' });
+    const retryAfterMs = retryOf(error);
+    expect(retryAfterMs).toBeGreaterThan(50_000);
+    expect(retryAfterMs).toBeLessThanOrEqual(MINUTE_MS + 200);
+    expect(queued()).toEqual([0, 0]);
+    expect(upstream.log).toHaveLength(30);
+    await clock.advance(retryAfterMs);
+    await reader.read(read('a'), agent({ maxWaitMs: 0 }));
+    expect(upstream.log).toHaveLength(31);
+  });
+
+  test('returns a stale entry if there is one, and waits as long as it is patient', async () => {
+    const { agent, clock, exhaust, queued, reader } = await createWorld();
+    const value = await reader.read(read('old'), agent());
+    await clock.advance(5000);
+    await exhaust(29);
+    const access = agent();
+    expect(await reader.read(read('old'), access)).toEqual(value);
+    expect(access.caller.receipt.summary).toMatchObject({ calls: 0, stale: 1 });
+    const waits = reader.read(read('new'), agent({ maxWaitMs: 2 * MINUTE_MS }));
+    await clock.advance(0);
+    expect(queued()).toEqual([0, 1]);
+    await clock.advance(MINUTE_MS + 1000);
+    await waits;
+    expect(queued()).toEqual([0, 0]);
+  });
+
+  test('leaves when it has waited long enough, because others came', async () => {
+    const { agent, budget, clock, exhaust, queued, reader } = await createWorld();
+    await reader.read(read('first'), agent());
+    await exhaust(28);
+    const reading = errorOf(reader.read(read('a'), agent({ maxWaitMs: 31_000 })));
+    await clock.advance(0);
+    expect(queued()).toEqual([0, 1]);
+    // Writes go before it, also when its minimum rate gives it a turn.
+    const own = budget() ?? expect.fail('there is no budget');
+    for (let n = 0; n < 60; n += 1) {
+      enqueue(own, new Errand({ clock, log: [] }, { lane: 'write', caller: 'mia' }));
+    }
+    await clock.advance(30_999);
+    expect(queued()).toEqual([0, 1]);
+    await clock.advance(1);
+    const error = await reading;
+    expect(error).toMatchObject({ code: 'BUDGET_EXHAUSTED' });
+    expect(retryOf(error)).toBeGreaterThan(29_000);
+  });
+
+  test('is sent at once for a person who waits for it too, and has its own turn again without', async () => {
+    const { agent, clock, exhaust, person, queued, reader, sent } = await createWorld();
+    await exhaust(30);
+    const patient = { maxWaitMs: 2 * MINUTE_MS };
+    const reading = reader.read(read('a'), agent(patient));
+    const stop = new AbortController();
+    const joins = errorOf(reader.read(read('a'), person({ ...patient, signal: stop.signal })));
+    await clock.advance(0);
+    expect(queued()).toEqual([1, 0]);
+    stop.abort(new Error('stopped'));
+    await joins;
+    expect(queued()).toEqual([0, 1]);
+    await clock.advance(2 * MINUTE_MS);
+    await reading;
+    expect(sent.at(-1)).toMatchObject({ caller: 'bot', callerClass: 'agent', lane: 'bulk' });
+  });
+
+  test('does not move the read of a person that it waits for too, and leaves with it if it is impatient', async () => {
+    const { agent, clock, exhaust, person, queued, reader } = await createWorld();
+    await exhaust(30);
+    const stop = new AbortController();
+    const leaves = person({ maxWaitMs: 2 * MINUTE_MS, signal: stop.signal });
+    const reading = errorOf(reader.read(read('a'), leaves));
+    const impatient = errorOf(reader.read(read('a'), agent()));
+    expect(await impatient).toMatchObject({ code: 'BUDGET_EXHAUSTED' });
+    expect(queued()).toEqual([1, 0]);
+    const joined = reader.read(read('a'), agent({ maxWaitMs: 2 * MINUTE_MS }));
+    await clock.advance(0);
+    expect(queued()).toEqual([1, 0]);
+    stop.abort(new Error('stopped'));
+    await reading;
+    expect(queued()).toEqual([0, 1]);
+    await clock.advance(2 * MINUTE_MS);
+    await joined;
+  });
+
+  test('is charged to a job that waits for it longer', async () => {
+    const { agent, budget, clock, exhaust, job, queued, reader, sent } = await createWorld();
+    await exhaust(30);
+    const stop = new AbortController();
+    const access = agent({ maxWaitMs: 2 * MINUTE_MS, signal: stop.signal });
+    const reading = errorOf(reader.read(read('a'), access));
+    const joined = reader.read(read('a'), job());
+    await clock.advance(0);
+    expect(budget()?.waitingCallers).toMatchObject([{ caller: 'bot', callerClass: 'agent' }]);
+    stop.abort(new Error('stopped'));
+    await reading;
+    expect(queued()).toEqual([0, 1]);
+    expect(budget()?.waitingCallers).toEqual([]);
+    await clock.advance(2 * MINUTE_MS);
+    await joined;
+    expect(sent.at(-1)).toMatchObject({ caller: 'jo', callerClass: 'bulk' });
+  });
+
+  test('does not keep a job waiting when its class has used up its limit', async () => {
+    const { agent, clock, job, queued, reader } = await createWorld(1);
+    await reader.read(read('a'), agent());
+    const waits = reader.read(read('b'), agent({ maxWaitMs: 2 * MINUTE_MS }));
+    await clock.advance(0);
+    expect(queued()).toEqual([0, 1]);
+    await reader.read(read('c'), job());
+    await clock.advance(MINUTE_MS);
+    await waits;
+  });
+
+  test('is planned as it is executed', async () => {
+    const { agent, budget, clock, exhaust, person, reader } = await createWorld(QUOTA);
+    const planOf = async (access: Access) => {
+      const dryRun = new DryRun();
+      await reader.read(read('planned'), { ...access, mode: { kind: 'planned', dryRun } });
+      return dryRun.plan;
+    };
+    await reader.read(read('first'), agent());
+    expect(await planOf(agent())).toMatchObject({ calls: 1, startsInMs: 0 });
+    expect(budget()?.availableTo('interactive', 'agent\nbot')).toBe(QUOTA - 1);
+    await exhaust(27);
+    expect((await planOf(person())).startsInMs).toBe(0);
+    const { startsInMs } = await planOf(agent());
+    expect(startsInMs).toBeGreaterThan(10_000);
+    expect(budget()?.availableTo('interactive', 'agent\nbot')).toBe(0);
+    const from = clock.now();
+    const waits = reader.read(read('planned'), agent({ maxWaitMs: 2 * MINUTE_MS }));
+    await clock.advance(0);
+    expect(budget()?.queuedIn('bulk')).toBe(1);
+    while (budget()?.queuedIn('bulk') !== 0) await clock.advance(100);
+    await waits;
+    expect(Math.abs(clock.now() - from - startsInMs)).toBeLessThan(1000);
+  });
+
+  test('is rejected when the process drains', async () => {
+    const { agent, client, clock, exhaust, reader } = await createWorld();
+    await exhaust(30);
+    const reading = errorOf(reader.read(read('a'), agent({ maxWaitMs: 2 * MINUTE_MS })));
+    await clock.advance(0);
+    client.budgets.drain(600_000);
+    expect(await reading).toMatchObject({ code: 'BUDGET_EXHAUSTED' });
+  });
+});

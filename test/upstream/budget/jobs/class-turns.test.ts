@@ -1,0 +1,168 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Allowances } from '../../../../src/upstream/budget/law/callers/allowances.ts';
+import {
+  BULK_CLASS,
+  callerInClass,
+  classOf,
+} from '../../../../src/upstream/budget/law/callers/caller-names.ts';
+import { laneWithin } from '../../../../src/upstream/budget/law/callers/lane-turns.ts';
+import type { KeyBudget } from '../../../../src/upstream/budget/law/document.ts';
+import { jobDueMs } from '../../../../src/upstream/budget/law/jobs.ts';
+import { roomOf } from '../../../../src/upstream/budget/law/slots.ts';
+import { rounds } from '../../../support/rounds.ts';
+import { begun, play, requests, rulesOf, World } from '../law-world.ts';
+import { classesOf } from '../world.ts';
+
+const share = fc.constantFrom(0, 0.2, 0.4);
+const shares = fc.record({ writes: share, newcomers: share });
+const owners = ['one', 'two', 'three'];
+
+/** Requests of people, agents and jobs, each in its lane; refreshes have no caller. */
+const anyRequests = (world: World) =>
+  requests.chain((asked) =>
+    fc
+      .array(fc.constantFrom('default', 'agent', 'nightly', BULK_CLASS), {
+        minLength: asked.length,
+        maxLength: asked.length,
+      })
+      .map((names) =>
+        asked.map((each, index) => {
+          const name = names[index] ?? 'default';
+          const caller = callerInClass(each.caller, name);
+          if (each.lane === 'refresh') return each;
+          if (name === BULK_CLASS) return { ...each, caller, lane: 'bulk' as const };
+          const lane = each.lane === 'bulk' ? 'interactive' : each.lane;
+          return { ...each, caller, lane: laneWithin(world.rules, lane, caller) };
+        }),
+      ),
+  );
+
+describe('Classes without weight', () => {
+  const classes = classesOf({
+    agent: { weight: 0, maxCallsPerMinute: 120 },
+    nightly: { weight: 0 },
+  });
+
+  it('read in the lane of jobs, and write in that of writes', () => {
+    const rules = { classes };
+    const agent = callerInClass('a', 'agent');
+    expect(laneWithin(rules, 'interactive', agent)).toBe('bulk');
+    expect(laneWithin(rules, 'write', agent)).toBe('write');
+    expect(laneWithin(rules, 'interactive', 'a')).toBe('interactive');
+    expect(laneWithin(rules, 'interactive', callerInClass('a', 'unknown'))).toBe('interactive');
+    expect(laneWithin({}, 'interactive', agent)).toBe('interactive');
+    const all = classesOf({ default: { weight: 0 } });
+    expect(laneWithin({ classes: all }, 'interactive', 'a')).toBe('bulk');
+  });
+
+  it('never take a slot that jobs would leave, nor more than their limit', () => {
+    const any = fc
+      .record({ limit: fc.integer({ min: 1, max: 8 }), reserves: shares })
+      .chain(({ limit, reserves }) => {
+        const rules = rulesOf(limit, { reserves, classes, jobsMinPerMinute: 60 });
+        return anyRequests(new World(rules)).map((asked) => ({ rules, asked }));
+      });
+    fc.assert(
+      fc.property(any, ({ asked, rules }) => {
+        const world = new World(rules);
+        play(world, asked, ({ before, want }) => {
+          const b: KeyBudget = world.change((draft) => draft);
+          const ofAgents = [...b.held, ...b.answered].filter(
+            ({ caller }) => caller !== undefined && classOf(caller) === 'agent',
+          );
+          // In a window of a second.
+          expect(ofAgents.length).toBeLessThanOrEqual(2);
+          if (want.lane !== 'bulk') return;
+          expect(roomOf(b, () => true).jobs).toBe(1);
+          // The document without the slot.
+          const { jobs } = before;
+          const without: KeyBudget = {
+            ...b,
+            held: b.held.filter(({ id }) => id !== want.id),
+            ...(jobs && { jobs }),
+          };
+          if (!jobs) delete without.jobs;
+          const { free } = roomOf(without, () => true);
+          const isDue = jobDueMs(without, world.rules, world.now) === 0;
+          const leftMs = new Allowances(without, world.rules, world.now).untilLeftMs(free);
+          expect(isDue || leftMs === 0).toBe(true);
+          const waiting = owners.flatMap((owner) => world.waitingOf(owner));
+          const writes = waiting.filter(({ lane }) => lane === 'write').length;
+          expect(writes).toBeLessThan(free);
+        });
+      }),
+      { numRuns: rounds(150) },
+    );
+  });
+
+  it('take turns with jobs by class, over all processes, whatever the number of their callers', () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.record({
+            name: fc.constantFrom('agent', 'nightly', BULK_CLASS),
+            owner: fc.constantFrom(...owners),
+            callers: fc.integer({ min: 1, max: 5 }),
+          }),
+          { minLength: 1, maxLength: 8 },
+        ),
+        (waiting) => {
+          const world = begun(200, { classes: classesOf({ agent: { weight: 0 } }) });
+          const turns = 6;
+          for (const { callers, name, owner } of waiting) {
+            for (let n = 0; n < callers * turns; n += 1) {
+              world.asks(owner, 'bulk', callerInClass(`caller ${n % callers}`, name));
+            }
+          }
+          const names = [...new Set(waiting.map(({ name }) => name))];
+          const order: { readonly name: string; readonly owner: string }[] = [];
+          for (let n = 0; n < 200 && order.length < names.length * turns; n += 1) {
+            for (const owner of owners) world.claims(owner);
+            for (const { owner, want } of world.granted.splice(0)) {
+              order.push({ name: classOf(want.caller), owner });
+              world.ends(want.id, undefined, owner);
+            }
+          }
+          expect(order).toHaveLength(names.length * turns);
+          for (let n = 0; n < order.length; n += names.length) {
+            const round = order.slice(n, n + names.length).map(({ name }) => name);
+            expect(new Set(round).size).toBe(names.length);
+          }
+          // The processes in which a class waits alternate.
+          for (const name of names) {
+            const of = order.filter((each) => each.name === name).map(({ owner }) => owner);
+            const many = new Set(waiting.filter((each) => each.name === name).map((w) => w.owner));
+            const isRepeated = of.slice(1).some((owner, n) => owner === of[n]);
+            expect(isRepeated).toBe(many.size === 1);
+          }
+        },
+      ),
+      { numRuns: rounds(60) },
+    );
+  });
+
+  it('that have used up a limit leave their turns to others', () => {
+    const limits = classesOf({ agent: { weight: 0, maxCallsPerMinute: 60 } });
+    const world = begun(30, { classes: limits });
+    for (let n = 0; n < 3; n += 1) {
+      world.asks('one', 'bulk', callerInClass('a', 'agent'));
+      world.asks('two', 'bulk', callerInClass('b', 'agent'));
+      world.asks('two', 'bulk', callerInClass('j', BULK_CLASS));
+    }
+    const order: string[] = [];
+    for (let n = 0; n < 20; n += 1) {
+      for (const owner of ['one', 'two']) world.claims(owner);
+      for (const { owner, want } of world.granted.splice(0)) {
+        order.push(`${owner} ${classOf(want.caller)}`);
+        world.ends(want.id, undefined, owner);
+      }
+    }
+    expect(order).toEqual(['one agent', 'two bulk', 'two bulk', 'two bulk']);
+    // The time of the next turn of their own.
+    expect(world.claims('one')).toMatchObject({ granted: [false, false] });
+    world.now += 1000;
+    world.claims('two');
+    expect(world.granted.map(({ want }) => classOf(want.caller))).toEqual(['agent']);
+  });
+});
