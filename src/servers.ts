@@ -1,3 +1,7 @@
+import { AgentGraph } from './agents/agent-graph.ts';
+import { leftOf } from './agents/answers/cost-line.ts';
+import { createMcpRoute, type McpRoute } from './agents/mcp-route.ts';
+import { createMetadataRoute } from './agents/resource-metadata.ts';
 import { AnswerTally } from './answers/answer-tally.ts';
 import { CompiledQueries } from './answers/compiled/compiled-queries.ts';
 import { createFastPath } from './answers/fast-path.ts';
@@ -5,6 +9,7 @@ import { AnswerParts, answerBytes, RememberedAnswers } from './answers/remembere
 import { Replies } from './answers/replies.ts';
 import type { Authenticator } from './auth/authenticate.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
+import type { Viewer } from './auth/viewer.ts';
 import type { Backends } from './backends.ts';
 import type { Config } from './config/config.ts';
 import type { OwnKeys } from './config/own-key.ts';
@@ -33,6 +38,7 @@ import { schemaAccess } from './graphql/schema-access.ts';
 import { createSchemaPage } from './graphql/schema-page.ts';
 import { createGraphqlServer, type GraphqlServer } from './graphql/yoga.ts';
 import { Door } from './http/door/admission.ts';
+import { BodyPool } from './http/door/body/body-pool.ts';
 import { type BodyLimits, bodyLimits } from './http/door/body/operation-body.ts';
 import { type Callers, createCallers } from './http/door/caller.ts';
 import { currentRequestId } from './http/door/every-request.ts';
@@ -45,7 +51,6 @@ import { createHttpServers, type HttpOptions, type HttpServer } from './http/ser
 import { isFinal } from './jobs/job.ts';
 import { type JobStore, Jobs, type StoredJob } from './jobs/jobs.ts';
 import { LiveHub } from './live/hub.ts';
-import type { IdempotencyGauges } from './observe/metrics/write-metrics.ts';
 import type { Telemetry } from './observe/telemetry.ts';
 import { createOperatorPages } from './operators/operator-pages.ts';
 import { createProbePage } from './operators/probe-page.ts';
@@ -56,6 +61,7 @@ import type { Clock } from './scheduling/clock.ts';
 import { schema } from './schema.ts';
 import type { Cache } from './upstream/cache/cache.ts';
 import type { FaultWatch } from './upstream/diagnosis.ts';
+import type { Records } from './upstream/idempotency/records.ts';
 import type { Usage } from './usage/usage.ts';
 
 /** The dependencies of the servers. */
@@ -75,8 +81,8 @@ interface Parts {
   readonly purchaseCode: string | undefined;
   /** The other processes that share budgets and responses; `null` if this one is alone. */
   readonly replicas: SharedState | null;
-  /** The records of idempotency keys. */
-  readonly idempotency: () => IdempotencyGauges;
+  /** What became of idempotency keys. */
+  readonly records: Records;
   readonly telemetry: Telemetry;
   /** Counts requests by caller; `null` if nothing is recorded. */
   readonly usage: Usage | null;
@@ -88,6 +94,7 @@ interface Parts {
 interface Shared {
   readonly answers: RememberedAnswers;
   readonly bodyLimits: BodyLimits;
+  readonly bodyPool: BodyPool;
   readonly callers: Callers;
   readonly contexts: ContextFactory;
   readonly jobs: Jobs;
@@ -129,14 +136,14 @@ export function createServers(config: Config, parts: Parts): Servers {
   const state = createGatewayState({
     clients: parts.backends.clients,
     health: parts.telemetry.health,
-    idempotency: parts.idempotency,
+    idempotency: () => parts.records.gauges,
     shared: parts.replicas,
   });
   const console = createConsole(config, {
     cache: parts.cache,
     clients: parts.backends.clients,
     clock: parts.clock,
-    idempotency: parts.idempotency,
+    idempotency: () => parts.records.gauges,
     jobs: parts.jobStore && config.jobs.most > 0 ? shared.jobs : null,
     keys: parts.keys,
     live: shared.live,
@@ -192,6 +199,7 @@ function createShared(config: Config, parts: Parts): Shared {
   return {
     answers: new RememberedAnswers({ cache, clock, maxBytes }),
     bodyLimits: bodyLimits(uploadInlineMaxBytes),
+    bodyPool: new BodyPool(),
     callers,
     contexts,
     live: createLive(config, { clock, digest, telemetry }),
@@ -278,7 +286,18 @@ function createLive(
 function createGraphql(
   config: Config,
   { clock, telemetry }: Parts,
-  { answers, bodyLimits, callers, contexts, door, live, maskError, operations, texts }: Shared,
+  {
+    answers,
+    bodyLimits,
+    bodyPool,
+    callers,
+    contexts,
+    door,
+    live,
+    maskError,
+    operations,
+    texts,
+  }: Shared,
 ): Servers['graphql'] {
   const plugins = gatewayPlugins({
     answers,
@@ -289,6 +308,7 @@ function createGraphql(
     door,
     callers,
     bodyLimits,
+    bodyPool,
     texts,
     persistedOperations: config.persistedOperations,
     schemaAccess: schemaAccess(config),
@@ -307,10 +327,12 @@ interface HttpParts {
 
 function httpOptions(
   config: Config,
-  { backends, clock, keys, pages, purchaseCode, sandbox, telemetry, usage, watches }: Parts,
-  { answers, bodyLimits, callers, door, jobs, maskError, operations, sources }: Shared,
+  parts: Parts,
+  shared: Shared,
   { graphql, state, console }: HttpParts,
 ): HttpOptions {
+  const { backends, clock, keys, pages, purchaseCode, sandbox, telemetry, usage, watches } = parts;
+  const { answers, bodyLimits, callers, door, jobs, maskError, operations, sources } = shared;
   const { events, metrics } = telemetry;
   const codings = new Codings(config.compression);
   const replies = new Replies({
@@ -348,6 +370,12 @@ function httpOptions(
       },
       maskError,
     }),
+    mcp: config.mcp.on
+      ? {
+          messages: createMcp(config, parts, shared, graphql),
+          metadata: config.auth.mode === 'jwt' ? createMetadataRoute(config.auth.issuer) : null,
+        }
+      : null,
     landing: createLandingPage({
       graphiql: config.graphiql,
       // On a separate port, another server serves it.
@@ -358,11 +386,7 @@ function httpOptions(
     schemaPage: createSchemaPage({
       schema,
       access: schemaAccess(config),
-      accepted: (viewer) =>
-        sources(
-          viewer,
-          callers.callerOf(viewer, { prefer: null, signal: NEVER }),
-        ).market.admitted(),
+      accepted: (viewer) => opened(viewer, shared).market.admitted(),
       maskError,
     }),
     assets: config.graphiql || config.metrics !== 'off' ? builtPages.asset : null,
@@ -398,4 +422,53 @@ function httpOptions(
     clock,
     graceMs: config.shutdownGraceMs,
   };
+}
+
+/** Both APIs for a caller, outside of any operation. */
+function opened(viewer: Viewer, { callers, sources }: Pick<Shared, 'callers' | 'sources'>) {
+  return sources(viewer, callers.callerOf(viewer, { prefer: null, signal: NEVER }));
+}
+
+function createMcp(
+  config: Config,
+  { clock, digest, keys, records, telemetry: { events } }: Parts,
+  shared: Shared,
+  graphql: Servers['graphql'],
+): McpRoute {
+  const { bodyLimits, bodyPool, contexts, maskError, parser } = shared;
+  const graph = new AgentGraph({
+    schema,
+    parser,
+    persistedOperations: config.persistedOperations,
+    fetch: (request, context) => graphql.fetch(request, context),
+  });
+  return createMcpRoute({
+    clock,
+    hasProvider: config.auth.mode === 'jwt',
+    maskError,
+    maxBodyBytes: bodyLimits.maxBodyBytes,
+    bodyPool,
+    async load() {
+      const { createAgents } = await import('./agents/create-agents.ts');
+      return createAgents({
+        access: schemaAccess(config),
+        accepted: (viewer) => opened(viewer, shared).market.admitted(),
+        budgetOf: async (viewer) => {
+          const { links, market } = opened(viewer, shared);
+          const done = () => Promise.resolve();
+          const state = (await links.budgetState(done)) ?? (await market.budgetState(done));
+          return state && leftOf(state);
+        },
+        cacheOnly: contexts.cacheOnly,
+        changes: config.mcp.changes,
+        clock,
+        complain: (sentence) => events.emit('complaint', { sentence }),
+        credentialOf: ({ linksCredential }) => linksCredential ?? keys.LINKS.credential,
+        digest,
+        graph,
+        maskError,
+        records,
+      });
+    },
+  });
 }

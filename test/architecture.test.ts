@@ -44,8 +44,8 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['backends, replicas, servers', /^(backends|replicas|servers)\.ts$/],
   ['http', /^http\/(server|shutdown)\.ts$/],
   [
-    'graphiql, files, operators, console, http/pages, http/socket',
-    /^(graphiql|files|operators|console|http\/pages|http\/socket)\//,
+    'agents, graphiql, files, operators, console, http/pages, http/socket',
+    /^(agents|graphiql|files|operators|console|http\/pages|http\/socket)\//,
   ],
   ['graphql', /^graphql\//],
   ['answers', /^answers\//],

@@ -16,9 +16,9 @@ const everything = pages.map(({ text }) => text).join('\n');
 const docs = pages.filter(({ path }) => path.startsWith('docs/'));
 const linesOf = (path: string): number => pageAt(path).trimEnd().split('\n').length;
 
-function errorCodes(): string[] {
-  const code = readFileSync('src/errors.ts', 'utf8');
-  const union = /export type ErrorCode =([^;]+);/.exec(code)?.[1] ?? '';
+function errorCodes(file = 'src/errors.ts'): string[] {
+  const code = readFileSync(file, 'utf8');
+  const union = /\btype (?:Tool)?ErrorCode =([^;]+);/.exec(code)?.[1] ?? '';
   return [...union.matchAll(/'(\w+)'/g)].map(([, name = '']) => name);
 }
 
@@ -88,6 +88,7 @@ describe('the pages', () => {
     const known = [
       ...settings.flatMap(({ name }) => [name, `${name}_FILE`]),
       ...errorCodes(),
+      ...errorCodes('src/agents/tool-error.ts'),
       ...values,
       ...graphql,
       ...node,
@@ -114,6 +115,13 @@ describe('the pages', () => {
     for (const [, name = ''] of everything.matchAll(/\bdist\/(\S+)\.js\b/g)) {
       expect(existsSync(`src/${name}.ts`), name).toBe(true);
     }
+  });
+
+  it('say of every code of a tool what to do', () => {
+    const page = pageAt('docs/agents.md');
+    const codes = errorCodes('src/agents/tool-error.ts');
+    expect(codes.length).toBeGreaterThan(4);
+    expect(codes.filter((code) => !page.includes(`| \`${code}\` |`))).toEqual([]);
   });
 
   it('say of every error code what to do', () => {

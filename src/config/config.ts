@@ -58,6 +58,13 @@ interface JobsConfig {
   readonly keepMs: number;
 }
 
+/** The endpoint for AI agents. */
+interface McpConfig {
+  readonly on: boolean;
+  /** Which changes agents may make: none, those that a person has confirmed, or most. */
+  readonly changes: 'off' | 'confirm' | 'free';
+}
+
 /** Limits of live queries; they are disabled if the total is 0. */
 interface LiveConfig {
   readonly maxStreams: number;
@@ -99,6 +106,7 @@ export interface Config {
   /** Requests that an operation may make to each upstream; `null` for as many as its limit allows. */
   readonly operationMaxCalls: number | null;
   readonly live: LiveConfig;
+  readonly mcp: McpConfig;
   /** Who may read the schema, and gets suggestions for misspelled names: those who authenticate, all, or none. */
   readonly introspection: 'callers' | 'on' | 'off';
   readonly exposeUserApiKeys: boolean;
@@ -180,6 +188,7 @@ export function loadConfig(
     'RESERVE_',
     'USAGE_',
     'JOBS_',
+    'MCP_',
   ]);
   const sandbox = !reader.has('LINKS_BASE_URL') && !reader.has('MARKET_BASE_URL');
   const readableClasses = readClasses(reader);
@@ -269,6 +278,11 @@ export function loadConfig(
       maxStreams: reader.integer('LIVE_MAX_STREAMS'),
       maxStreamsPerCaller: reader.integer('LIVE_MAX_STREAMS_PER_CALLER'),
       maxAgeMs: reader.integer('LIVE_MAX_AGE_MS'),
+    }),
+    mcp: Object.freeze({
+      // With passthrough, the credential of an agent would be an API key.
+      on: reader.has('MCP') ? reader.flag('MCP') : auth.mode !== 'passthrough',
+      changes: reader.choice('MCP_CHANGES', ['confirm', 'off', 'free']),
     }),
     introspection: readIntrospection(reader, sandbox && auth.mode === 'none'),
     exposeUserApiKeys: reader.flag('EXPOSE_USER_API_KEYS'),

@@ -215,6 +215,12 @@ const table: Readonly<Record<string, Entry>> = {
   INTROSPECTION: choice(['callers', 'on', 'off'], null, { true: 'on', false: 'off' }).describe(
     'Access to the schema by introspection, and to suggestions for misspelled names: `callers` with a valid credential, `on` for all, `off` for none. The default is `callers`; on the sandbox without `AUTH_MODE` it is `on`. `true` and `false` mean `on` and `off`.',
   ),
+  MCP: flag(null).describe(
+    'Whether [AI agents](agents.md) can use the gateway at `/mcp`. The default is `true`; with `AUTH_MODE=passthrough` it is `false`, because an agent would have an API key.',
+  ),
+  MCP_CHANGES: choice(['off', 'confirm', 'free'], 'confirm').describe(
+    'Changes by agents: `off` for none, `confirm` for those that a person has confirmed, `free` for all, except that deletions, the account, login URLs and subscriptions must still be confirmed.',
+  ),
   GRAPHIQL: flag(true).describe('Whether a browser gets GraphiQL at `/graphql`.'),
   COMPRESSION: choice(['on', 'off'], 'on').describe(
     'Whether responses above 1 kB are compressed as `Accept-Encoding` allows, except those with secrets; set `off` behind a proxy that compresses.',

@@ -159,10 +159,11 @@ export function createContextFactory(options: {
     };
   };
   return {
-    create: ({ record, request: { headers, signal } }) => {
+    create: ({ agent, record, request: { headers, signal } }) => {
       const { viewer } = record;
       if (!viewer) throw new TypeError('a request was not authenticated');
-      const caller = callers.callerOf(viewer, { prefer: headers.get('prefer'), signal });
+      const terms = { prefer: headers.get('prefer'), signal, maxCalls: agent?.maxCalls };
+      const caller = callers.callerOf(viewer, terms);
       if (!asksForDryRun(headers.get(dryRunHeader))) return contextOf(viewer, caller);
       return contextOf(viewer, caller, { kind: 'planned', dryRun: new DryRun() });
     },

@@ -42,21 +42,15 @@ type SentHeaders = Pick<Headers, 'get'>;
  * that returns a secret.
  */
 export function keysOfOperation(sent: SentOperation, headers: SentHeaders): KeyedFields | null {
-  const { document, operation, schema, variables } = sent;
+  const { document, operation, schema } = sent;
   const type = schema.getMutationType();
   if (operation.operation !== OperationTypeNode.MUTATION || !type) return null;
   const ofHeader = readIdempotencyKey(headers.get(idempotencyKeyHeader));
   if (ofHeader === null && !mayHaveKeys(document)) return null;
-  const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variables);
+  const executed = executedFields(sent, type);
   // The execution reports invalid variables, and executes no field.
-  if (!coerced) return null;
-  const { fields } = collectFields(
-    schema,
-    fragmentsOf(document),
-    coerced,
-    type,
-    operation.selectionSet,
-  );
+  if (!executed) return null;
+  const { coerced, fields } = executed;
   const keys = new Map<string, SentKey>();
   const fieldsByKey = new Map<string, string>();
   let place = 0;
@@ -74,6 +68,30 @@ export function keysOfOperation(sent: SentOperation, headers: SentHeaders): Keye
     keys.set(responseName, key);
   }
   return keys.size === 0 ? null : new KeyedFields(keys);
+}
+
+/** The fields of a root type that an operation executes, in their order, and its coerced variables. */
+interface ExecutedFields {
+  readonly coerced: Record<string, unknown>;
+  /** The nodes of each field by its response name. */
+  readonly fields: ReadonlyMap<string, readonly FieldNode[]>;
+}
+
+/** `null` for invalid variables. */
+export function executedFields(
+  { document, operation, schema, variables }: SentOperation,
+  type: GraphQLObjectType,
+): ExecutedFields | null {
+  const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variables);
+  if (!coerced) return null;
+  const { fields } = collectFields(
+    schema,
+    fragmentsOf(document),
+    coerced,
+    type,
+    operation.selectionSet,
+  );
+  return { coerced, fields };
 }
 
 /** Whether a text contains the directive's name: few texts need more. */

@@ -3,6 +3,7 @@ import type { Plugin } from 'graphql-yoga';
 import type { CompiledQueries } from '../answers/compiled/compiled-queries.ts';
 import type { RememberedAnswers } from '../answers/remembered-answers.ts';
 import type { Door } from '../http/door/admission.ts';
+import type { BodyPool } from '../http/door/body/body-pool.ts';
 import type { BodyLimits } from '../http/door/body/operation-body.ts';
 import type { Callers } from '../http/door/caller.ts';
 import type { LiveHub } from '../live/hub.ts';
@@ -24,6 +25,8 @@ export interface PluginOptions {
   readonly door: Door;
   readonly callers: Callers;
   readonly bodyLimits: BodyLimits;
+  /** The memory of the bodies of all requests. */
+  readonly bodyPool: BodyPool;
   readonly texts: OperationTexts;
   /** The only allowed operations, by id; `null` if all are. */
   readonly persistedOperations: ReadonlyMap<string, string> | null;

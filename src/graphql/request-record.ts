@@ -81,6 +81,14 @@ export interface Observation {
   status: number;
 }
 
+/** The terms of an operation that an agent has sent through `/mcp`. */
+export interface AgentTerms {
+  /** Maximum number of upstream requests to each API; `null` for that of all operations. */
+  readonly maxCalls: number | null;
+  /** Whether its text is one of the gateway itself, which needs not be listed. */
+  readonly isOwn: boolean;
+}
+
 /** What Yoga hands to every hook: one object per request. */
 export interface ServerContext extends SocketContext {
   /** Absent when the request came through `fetch`. */
@@ -91,6 +99,8 @@ export interface ServerContext extends SocketContext {
   readonly maxBodyBytes?: number;
   /** For requests that came the fast path. */
   readonly names?: RequestNames | null;
+  /** For operations of agents. */
+  readonly agent?: AgentTerms;
   /** There from the first plugin on. */
   record: RequestRecord;
 }

@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { GraphQLError } from 'graphql';
+import type { McpRoute } from '../agents/mcp-route.ts';
+import { METADATA_PATH, type MetadataRoute } from '../agents/resource-metadata.ts';
 import type { Arrival, FastPath, FastPathServer } from '../answers/fast-path.ts';
 import type { RequestNames } from '../answers/request-names.ts';
 import type { ErrorCode } from '../errors.ts';
@@ -37,6 +39,14 @@ interface GraphqlContext {
 /** For whom a server answers: where operators have a port of their own, probes are on both. */
 type Audience = 'all' | 'callers' | 'operators';
 
+/** The routes for agents. */
+interface McpRoutes {
+  /** Handles `/mcp`. */
+  readonly messages: McpRoute;
+  /** Says where its clients get tokens; `null` without an identity provider. */
+  readonly metadata: MetadataRoute | null;
+}
+
 /** What the HTTP server is made of. */
 export interface HttpOptions {
   /**
@@ -62,6 +72,8 @@ export interface HttpOptions {
   readonly files: FilesRoute | null;
   /** Handles `/jobs/...`. */
   readonly jobData: JobDataRoute;
+  /** The endpoint for agents; `null` if disabled. */
+  readonly mcp: McpRoutes | null;
   /** Handles `/schema.graphql`. */
   readonly schemaPage: SchemaPage;
   /** Handle the paths for probes and operators. */
@@ -126,7 +138,7 @@ function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
 type Routes = readonly (readonly [path: string, route: Route])[];
 
 function routesOfCallers(options: HttpOptions): Routes {
-  const { files, jobData, landing, schemaPage } = options;
+  const { files, jobData, landing, mcp, schemaPage } = options;
   return [
     [
       '/graphql',
@@ -134,8 +146,10 @@ function routesOfCallers(options: HttpOptions): Routes {
         answer: (_request, _response, _admission, arrival) => graphql(arrival, options),
       },
     ],
-    ['/files/', files ? { answer: filesInTurn(files), limitsBody: true } : nothing],
+    ['/files/', files ? { answer: inTurn(files), limitsBody: true } : nothing],
     ['/jobs/', { answer: jobData }],
+    ['/mcp', mcp ? { answer: inTurn(mcp.messages) } : nothing],
+    [METADATA_PATH, mcp?.metadata ? { answer: mcp.metadata } : nothing],
     ['/schema.graphql', { answer: schemaPage }],
     ['/', { answer: landing }],
   ];
@@ -280,10 +294,10 @@ function graphql(arrival: Arrival, options: HttpOptions): void {
   }
 }
 
-/** Uploads share the turns of the event loop with operations. */
-function filesInTurn(files: FilesRoute): Route['answer'] {
+/** Uploads and agents share the turns of the event loop with operations. */
+function inTurn(answer: FilesRoute | McpRoute): Route['answer'] {
   return (request, response, admission) =>
-    runInTurn(request, admission.owner, () => files(request, response, admission));
+    runInTurn(request, admission.owner, () => answer(request, response, admission));
 }
 
 /** Answers OPTIONS for the whole server. */

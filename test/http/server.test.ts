@@ -35,6 +35,7 @@ function small(options: Partial<HttpOptions> = {}): HttpServer {
     landing: (_, response) => response.end('the landing page'),
     files: null,
     jobData: (_, response) => response.end(),
+    mcp: null,
     assets: null,
     pages: createOperatorPages({
       access: 'off',

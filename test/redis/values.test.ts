@@ -11,9 +11,9 @@ import { createServers } from '../../src/servers.ts';
 import { decodeEntry, encodeEntry } from '../../src/storage/stored-entry.ts';
 import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
 import { Cache, type CacheEntry } from '../../src/upstream/cache/cache.ts';
+import { ProcessRecords } from '../../src/upstream/idempotency/store/process-records.ts';
 import { createDispatcher } from '../../src/upstream/wire/undici.ts';
 import { type AnswerError, PLENTY } from '../support/gateway.ts';
-import { noKeys } from '../support/no-keys.ts';
 
 const dispatcher = createDispatcher();
 let sandbox: Sandbox;
@@ -80,10 +80,10 @@ async function openGateway() {
     cache,
     clock,
     digest,
-    idempotency: () => noKeys,
     jobStore: null,
     keys: { LINKS: keyOf(endpoints.links), MARKET: keyOf(endpoints.market) },
     purchaseCode: undefined,
+    records: new ProcessRecords({ clock, keepMs: 60_000, maxBytes: 65_536 }),
     sandbox: null,
     replicas,
     telemetry,

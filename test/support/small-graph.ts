@@ -4,6 +4,7 @@ import { BadUserInput, BudgetExhausted, GatewayError } from '../../src/errors.ts
 import { createMaskError } from '../../src/graphql/mask-error.ts';
 import { useRequests } from '../../src/graphql/requests/use-requests.ts';
 import { createGraphqlServer, type GraphqlServer } from '../../src/graphql/yoga.ts';
+import { BodyPool } from '../../src/http/door/body/body-pool.ts';
 import { anyDoor } from './any-door.ts';
 
 /** One error, broken into many fields: what a shared call does when it fails. */
@@ -81,6 +82,7 @@ export function smallServer(
     maskError: createMaskError((error) => unexpected.push(error)),
     plugins: [
       useRequests({
+        bodyPool: new BodyPool(),
         bodyLimits: { maxBodyBytes: 1000 },
         door: anyDoor(options.corsOrigins),
       }) as unknown as Plugin,

@@ -65,7 +65,7 @@ export interface WriteWithKey extends Pick<IdempotencyKey, 'mutation' | 'report'
 export async function keyedLinks(write: WriteWithKey): Promise<Source> {
   const { key, links, mutation, report, viewer } = write;
   const fingerprint = await links.fingerprints.of(mutation, write.input, viewer.name);
-  const name = links.nameKey(scopeOf(viewer), nameOfKey(key));
+  const name = links.nameKey(keyScopeOf(viewer), nameOfKey(key));
   return links.keyed({ ...name, fingerprint, mutation, madeAt: timeIn(key.text), report });
 }
 
@@ -74,7 +74,7 @@ export async function keyedLinks(write: WriteWithKey): Promise<Source> {
  * share their keys, whatever their address, which changes when a phone leaves a network. With a caller's own key of
  * the API, that key is the identity.
  */
-function scopeOf({ isAnonymous, linksCredential, name }: Viewer): string {
+export function keyScopeOf({ isAnonymous, linksCredential, name }: Viewer): string {
   if (linksCredential) return `key ${fingerprintsOf(linksCredential).secret}`;
   return isAnonymous ? 'anonymous' : `caller ${name}`;
 }

@@ -1,10 +1,11 @@
 import { useCSRFPrevention } from '@graphql-yoga/plugin-csrf-prevention';
 import { GraphQLError } from 'graphql';
 import type { FetchAPI, GraphQLParams } from 'graphql-yoga';
+import { AGENT_CLASS } from '../../auth/caller-class.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { BadUserInput, GatewayError } from '../../errors.ts';
 import type { Door } from '../../http/door/admission.ts';
-import { BodyPool, MIN_COUNTED_BYTES } from '../../http/door/body/body-pool.ts';
+import { type BodyPool, MIN_COUNTED_BYTES } from '../../http/door/body/body-pool.ts';
 import { readForm } from '../../http/door/body/multipart.ts';
 import {
   type BodyLimits,
@@ -35,11 +36,11 @@ const holdNothing: Hold = () => {};
 export function useRequests({
   bodyLimits,
   door,
-  pool = new BodyPool(),
+  bodyPool,
 }: {
   readonly bodyLimits: BodyLimits;
   readonly door: Door;
-  readonly pool?: BodyPool;
+  readonly bodyPool: BodyPool;
 }): GatewayPlugin {
   const { onRequestParse: prevent } = useCSRFPrevention({ requestHeaders: [...PREFLIGHT_HEADERS] });
 
@@ -65,7 +66,7 @@ export function useRequests({
   const read = (payload: ParsePayload, viewer: Viewer): void => {
     const { fetchAPI, request, requestParser, serverContext, setRequestParser } = payload;
     const { record } = serverContext;
-    record.viewer = viewer;
+    record.viewer = serverContext.agent ? { ...viewer, callerClass: AGENT_CLASS } : viewer;
     const type = request.headers.get('content-type');
     const maxBytes = serverContext.maxBodyBytes ?? bodyLimit(type, bodyLimits);
     const length = request.headers.get('content-length');
@@ -85,7 +86,7 @@ export function useRequests({
   const holdFor = (viewer: Viewer, bytes: number, { record, res }: ServerContext): Hold => {
     // What comes through `fetch` is in memory already, and who has hung up sends no more.
     if (!res || res.destroyed) return holdNothing;
-    const hold = pool.take(viewer.name, bytes);
+    const hold = bodyPool.take(viewer.name, bytes);
     res.once('close', () => hold(0));
     record.letGoOfBody = () => hold(0);
     return hold;

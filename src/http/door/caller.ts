@@ -17,6 +17,8 @@ interface CallerTerms {
   readonly prefer: string | null | undefined;
   /** Aborts when the caller no longer waits. */
   readonly signal: AbortSignal;
+  /** Maximum number of upstream requests to each API, if it sets one. */
+  readonly maxCalls?: number | null | undefined;
 }
 
 /** `maxWaitMs`: how long a request waits for turns under the rate limits unless it prefers a shorter wait. */
@@ -26,12 +28,13 @@ export function createCallers(options: {
 }): Callers {
   const { clock, maxWaitMs } = options;
   return {
-    callerOf: (viewer, { prefer, signal }) => ({
+    callerOf: (viewer, { maxCalls, prefer, signal }) => ({
       name: viewer.name,
       callerClass: viewer.callerClass,
       receipt: new Receipt(clock),
       maxWaitMs: preferredWaitMs(prefer, maxWaitMs) ?? maxWaitMs,
       signal,
+      ...(maxCalls != null && { maxCalls }),
     }),
     preferenceApplied: (prefer) => preferenceApplied(prefer, maxWaitMs),
   };

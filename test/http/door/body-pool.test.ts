@@ -118,7 +118,11 @@ describe('Who sends much at a time', () => {
 
 it('Who hangs up while it is found out who that is takes no room for ever', () => {
   const pool = new BodyPool(2 * MIB);
-  const plugin = useRequests({ bodyLimits: { maxBodyBytes: MIB }, door: anyDoor(), pool });
+  const plugin = useRequests({
+    bodyLimits: { maxBodyBytes: MIB },
+    door: anyDoor(),
+    bodyPool: pool,
+  });
   const request = new Request('http://gateway/graphql', {
     method: 'POST',
     headers: { 'content-length': String(MIB), 'content-type': 'application/json' },

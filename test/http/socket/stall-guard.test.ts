@@ -47,6 +47,7 @@ async function serve(
     landing: () => undefined,
     files: null,
     jobData: () => undefined,
+    mcp: null,
     assets: createBuiltPages(new Codings(true), folder).asset,
     pages: createOperatorPages({
       access: 'off',
