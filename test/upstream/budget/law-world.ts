@@ -139,7 +139,7 @@ export const requests = fc.array(
       'refresh' as const,
       'bulk' as const,
     ),
-    caller: fc.constantFrom('a', 'b', '__proto__'),
+    caller: fc.constantFrom<string>('a', 'b', '__proto__'),
     latencyMs: fc.nat(400),
     sent: fc.boolean(),
     remaining: fc.option(fc.nat(6), { freq: 4 }),

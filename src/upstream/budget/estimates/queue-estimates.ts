@@ -80,13 +80,15 @@ export class QueueEstimates<W extends Waiting> {
     // One is sent at a time.
     const { jobs } = roomOf(budget, isAlive);
     const turnMs = (all + jobs) * budget.latencyMs;
-    const before = all + this.#callersWaiting('write') + this.#callersWaiting('interactive');
+    const before = all + this.#waitingIn('write') + this.#waitingIn('interactive');
     const leftMs = Math.max(availableMs(this.#view, before), this.#untilLeftMs(all, before));
     const dueMs = Math.max(
-      availableMs(this.#view, all + this.#callersWaiting('write')),
+      availableMs(this.#view, all + this.#untilLastWrite),
       jobDueMs(budget, rules, now, all),
     );
-    const quotaMs = this.#allowances.quotaMs(caller, inClass);
+    const quotaMs = this.#allowances.hasQuotas(caller)
+      ? this.#allowances.quotaMs(caller, inClass + this.#writesOf(classOf(caller)))
+      : 0;
     return Math.max(turnMs, quotaMs, Math.min(leftMs, dueMs));
   }
 
@@ -96,14 +98,32 @@ export class QueueEstimates<W extends Waiting> {
    */
   #untilLeftMs(all: number, before: number): number {
     const { budget, rules } = this.#view;
-    const lawMs = this.#allowances.untilLeftMs(budget.limit - used(budget) - before);
+    const { latencyMs, limit } = budget;
+    const free = limit - used(budget) - (before % limit);
+    const rounds = Math.floor(before / limit);
+    const roundsMs = rounds * (rules.windowMs + rules.marginMs + latencyMs);
+    const lawMs = this.#allowances.untilLeftMs(free) + roundsMs;
     if (lawMs === 0) return 0;
     const perWindow = Math.max(1, this.#allowances.leftPerWindow);
     return Math.max(lawMs, ((all + 1) * rules.windowMs) / perWindow);
   }
 
+  /** Number of writes of a class that wait, in all processes. */
+  #writesOf(name: string): number {
+    const all = [this.#lanes.waits, ...this.#view.bids].flatMap(({ write }) => write);
+    return all.reduce((sum, [caller, count]) => sum + (classOf(caller) === name ? count : 0), 0);
+  }
+
+  /** Number of requests up to the last write: writes go before the minimum rate, and some reads before writes. */
+  get #untilLastWrite(): number {
+    const waiting = this.#waitingIn('write');
+    if (this.#lanes.size('write') === 0) return waiting;
+    const lanes = Array.from(this.#lanes.inOrder(), ({ lane }) => lane);
+    return waiting - this.#lanes.size('write') + lanes.lastIndexOf('write') + 1;
+  }
+
   /** Number of requests of a lane that wait, in all processes. */
-  #callersWaiting(lane: TurnLane): number {
+  #waitingIn(lane: TurnLane): number {
     const elsewhere = this.#view.bids.flatMap((bid) => bid[lane]);
     return elsewhere.reduce((sum, [, count]) => sum + count, this.#lanes.size(lane));
   }

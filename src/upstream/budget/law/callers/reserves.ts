@@ -148,8 +148,8 @@ export class Reserves {
 
   /** Number of slots that the lane `bulk` can expect in a window: those that it does not leave to others. */
   get leftPerWindow(): number {
-    const { expected, more } = this.#needsBesidesJobs;
-    return Math.max(0, this.#b.limit - expected - more);
+    const { expected, more, reserved } = this.#needsBesidesJobs;
+    return Math.max(0, this.#b.limit - Math.max(reserved, expected + more));
   }
 
   /** The same for the lane `bulk`: those that are left, or that its minimum rate gives it. */
