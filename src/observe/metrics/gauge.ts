@@ -13,7 +13,7 @@ export function defineGauge(
   });
 }
 
-/** The same for a value of each combination of labels. */
+/** The same for a value of each combination of labels; one that `read` does not return is missing. */
 export function defineGauges<L extends string>(
   registry: Registry,
   name: string,
@@ -27,6 +27,8 @@ export function defineGauges<L extends string>(
     labelNames,
     registers: [registry],
     collect() {
+      // Without labels, this would be the value 0.
+      if (labelNames.length > 0) gauge.reset();
       for (const [labels, value] of read()) gauge.set(labels, value);
     },
   });

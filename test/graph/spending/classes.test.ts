@@ -291,6 +291,65 @@ describe('A request of an agent that waits for its quota', () => {
   });
 });
 
+describe('The class of agents without configuration', () => {
+  const FILES = 'query($name: String) { files(search: $name, first: 1) { totalCount } }';
+  const minute = { window: 'MINUTE', limit: LIMIT / 3 };
+
+  it('has a third of the limit, which rateLimit shows to its callers', async () => {
+    const world = await open({});
+    expect(await rateLimit(world, 'bot')).toEqual({
+      callerClass: 'agent',
+      quotas: [{ ...minute, used: 0, remaining: 10, resetAt: null }],
+      available: 10,
+    });
+    expect(await rateLimit(world, 'person')).toMatchObject({ callerClass: 'default', quotas: [] });
+    for (let n = 0; n < 10; n += 1) {
+      const answer = await world.ask(FILES, { name: `${n}` }, as(n % 2 ? 'bot' : 'helper'));
+      expect(answer.errors).toEqual([]);
+    }
+    const { errors } = await ask(world, CAMPAIGNS, 'bot');
+    expect(errors[0]?.extensions).toMatchObject({ quota: { class: 'agent', limit: 10 } });
+    expect(await rateLimit(world, 'helper')).toMatchObject({
+      quotas: [{ ...minute, used: 10, remaining: 0 }],
+      available: 0,
+    });
+    expect((await ask(world, CAMPAIGNS, 'person')).errors).toEqual([]);
+    expect(world.calls()).toHaveLength(11);
+  });
+
+  it('reads only from slots that others leave, and writes in its turn', async () => {
+    const world = await open({});
+    for (let n = 0; n < 24; n += 1) await world.ask(FILES, { name: `${n}` }, as('person'));
+    expect((await ask(world, ACCOUNT, 'bot')).receipt).toMatchObject({ calls: 1 });
+    const { errors } = await ask(world, PIXELS, 'bot');
+    expect(errors[0]?.extensions).toMatchObject({ code: 'BUDGET_EXHAUSTED' });
+    expect(errors[0]?.extensions?.['quota']).toBeUndefined();
+    expect(errors[0]?.extensions?.['retryAfterMs']).toBeGreaterThan(20_000);
+    expect(await rateLimit(world, 'bot')).toMatchObject({ available: 0 });
+    expect((await ask(world, CREATE, 'bot')).errors).toEqual([]);
+    expect(world.calls()).toHaveLength(26);
+  });
+
+  it('is in the metrics when it has sent a request', async () => {
+    const world = await open({ PORT: '0' });
+    const { url } = await world.gateway.listen();
+    await ask(world, PIXELS, 'person');
+    const lines = async (): Promise<string[]> => {
+      const response = await fetch(`${url}/metrics`);
+      return (await response.text()).split('\n').filter((line) => line.includes('class="agent"'));
+    };
+    expect(await lines()).toEqual([]);
+    await ask(world, ACCOUNT, 'bot');
+    expect(await lines()).toEqual([
+      'gateway_upstream_requests_by_class_total{upstream="LINKS",class="agent"} 1',
+      'gateway_class_quota_limit{upstream="LINKS",class="agent",window="minute"} 10',
+      'gateway_class_quota_used{upstream="LINKS",class="agent",window="minute"} 1',
+    ]);
+    await clock.advance(MINUTE_MS + 1000);
+    expect(await lines()).toHaveLength(1);
+  });
+});
+
 describe('A class claim', () => {
   it('gives the caller of a JWT the class', async () => {
     const secret = 's'.repeat(32);
