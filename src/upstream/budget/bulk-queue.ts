@@ -47,16 +47,16 @@ class ClassQueue<W> {
     return copy;
   }
 
-  /** After its first request has gone, a caller is after all others. */
-  remove(waiting: W, caller: string): boolean {
+  /** After its turn, a caller is after all others. */
+  remove(waiting: W, caller: string, hasTurn: boolean): boolean {
     const again = this.again.findIndex((each) => each.waiting === waiting);
     if (again >= 0) this.again.splice(again, 1);
     const own = this.callers.get(caller) ?? [];
     const at = own.indexOf(waiting);
     if (at < 0) return again >= 0;
     own.splice(at, 1);
-    if (at === 0) this.callers.delete(caller);
-    if (at === 0 && own.length > 0) this.callers.set(caller, own);
+    if (hasTurn || own.length === 0) this.callers.delete(caller);
+    if (hasTurn && own.length > 0) this.callers.set(caller, own);
     return true;
   }
 
@@ -126,10 +126,10 @@ export class BulkQueue<W> {
     this.#of(caller).again.push({ waiting, caller });
   }
 
-  /** Removes a request; false if it does not wait here. */
-  remove(waiting: W, caller: string): boolean {
+  /** Removes a request, because it has its turn or is not needed any more; false if it does not wait here. */
+  remove(waiting: W, caller: string, hasTurn: boolean): boolean {
     const queue = this.#classes.get(classOf(caller));
-    if (!queue?.remove(waiting, caller)) return false;
+    if (!queue?.remove(waiting, caller, hasTurn)) return false;
     if (queue.size === 0) this.#classes.delete(classOf(caller));
     return true;
   }

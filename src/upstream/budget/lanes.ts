@@ -130,18 +130,18 @@ export class Lanes<W extends Waiting> {
     return this.bulkPlace(of, [], NONE_BEHIND.classes) !== undefined;
   }
 
-  /** Removes an entry; false if it does not wait here. */
-  remove(waiting: W): boolean {
-    const isOut = this.#remove(waiting);
+  /** Removes an entry, because it has its turn or is not needed any more; false if it does not wait here. */
+  remove(waiting: W, hasTurn = false): boolean {
+    const isOut = this.#remove(waiting, hasTurn);
     if (isOut) this.waiting -= 1;
     return isOut;
   }
 
-  #remove(waiting: W): boolean {
+  #remove(waiting: W, hasTurn: boolean): boolean {
     const { lane } = waiting;
     if (lane === 'refresh') return this.#refreshes.delete(waiting);
     const caller = this.callerOf(waiting);
-    if (lane === 'bulk') return this.#bulk.remove(waiting, caller);
+    if (lane === 'bulk') return this.#bulk.remove(waiting, caller, hasTurn);
     const queues = this.#classes.get(classOf(caller));
     if (!queues?.[lane].remove(waiting, caller)) return false;
     if (queues.write.size + queues.interactive.size === 0) this.#classes.delete(classOf(caller));

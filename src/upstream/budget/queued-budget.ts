@@ -280,7 +280,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     } else if (got === null) {
       if (request.lane !== 'refresh' && this.lanes.has(request))
         request.accepts(this.estimateOf(request));
-    } else if (!isParked && !this.lanes.remove(request)) {
+    } else if (!isParked && !this.lanes.remove(request, typeof got === 'object')) {
       // No caller needs it any more.
       if (typeof got === 'object') got.release();
     } else if (got === 'join') {

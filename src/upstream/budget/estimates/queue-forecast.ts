@@ -208,7 +208,7 @@ export class QueueForecast {
     }
     for (const [index, { request }] of all.entries()) {
       if (!granted[index] && !isCertain) continue;
-      this.#lanes.remove(request);
+      this.#lanes.remove(request, true);
       const leavesInMs = this.#now - this.#view.now;
       const answer = { id: wants[index]?.id ?? '', owner: PLAYED, at: this.#now + this.latencyMs };
       this.#answers.push(answer);
