@@ -5,6 +5,7 @@ import type { Slot } from '../../../../src/upstream/budget/budget.ts';
 import {
   BULK_CLASS,
   callerInClass,
+  classOf,
 } from '../../../../src/upstream/budget/law/callers/caller-names.ts';
 import { QueuedBudget } from '../../../../src/upstream/budget/queued-budget.ts';
 import { LateEntry } from '../../../../src/upstream/idempotency/late-entry.ts';
@@ -46,6 +47,27 @@ describeWith(redisServer, 'the jobs of replicas', () => {
     const { answered, jobs } = await stage.budget();
     expect(answered.at(-1)).toMatchObject({ id: 'a1', bulk: true });
     expect(jobs?.classes).toEqual([[BULK_CLASS, 'b']]);
+  });
+
+  it('take turns by class, and then by replica', async () => {
+    const { a, b, stage } = await stageOf();
+    const agent = (id: string) => ({ ...job(id), caller: callerInClass('bot', 'agent') });
+    const order: string[] = [];
+    for (let n = 0; n < 12 && order.length < 6; n += 1) {
+      for (const [name, party] of [['a', a] as const, ['b', b] as const]) {
+        const wants = name === 'a' ? [agent(`a${n}`)] : [agent(`b${n}`), job(`c${n}`)];
+        const { verdicts } = await party.claim(wants);
+        const at = verdicts.indexOf('go');
+        if (at < 0) continue;
+        order.push(`${name} ${classOf(wants[at]?.caller ?? '')}`);
+        await party.ended(wants[at]?.id ?? '');
+      }
+    }
+    expect(order).toEqual(['a agent', 'b bulk', 'b agent', 'b bulk', 'a agent', 'b bulk']);
+    expect((await stage.budget()).jobs?.classes).toEqual([
+      ['agent', 'a'],
+      [BULK_CLASS, 'b'],
+    ]);
   });
 
   it('wait for people on any of them', async () => {
