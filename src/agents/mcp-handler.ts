@@ -4,6 +4,7 @@ import {
   inputRequired,
   type JsonSchemaType,
   McpServer,
+  type McpServerOptions,
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import manifest from '../../package.json' with { type: 'json' };
@@ -19,8 +20,6 @@ import type { AgentTool, Decision, ToolArguments, ToolOutcome } from './tools/to
 export interface McpHandler {
   /** Handles the body of a request. Never rejects. */
   handle(request: Request, body: unknown, call: AgentCall): Promise<Response>;
-  /** Ends what is under way. */
-  close(): Promise<void>;
 }
 
 interface McpHandlerOptions {
@@ -81,33 +80,36 @@ export function createAgentHandler({ budgetOf, maskError, tools }: McpHandlerOpt
   }
 }
 
-/** Serves the protocol; `register` gives the server of a request its tools. */
-export function serveMcp(register: (server: McpServer, call: AgentCall) => void): McpHandler {
+/**
+ * Serves the protocol; `register` gives the server of a request what it offers. `options` are those of each server,
+ * beside its instructions.
+ */
+export function serveMcp(
+  register: (server: McpServer, call: AgentCall) => void,
+  options: Pick<McpServerOptions, 'capabilities' | 'requestState'> = {},
+): McpHandler {
   const calls = new WeakMap<Request, AgentCall>();
-  const handler = createMcpHandler(
-    ({ requestInfo }) => {
-      const call = requestInfo && calls.get(requestInfo);
-      if (!call) throw new TypeError('a request of an agent was not admitted');
-      const server = new McpServer(
-        { name: manifest.name, version: manifest.version },
-        {
-          instructions: INSTRUCTIONS,
-          capabilities: { tools: { listChanged: false } },
-          cacheHints: { 'tools/list': { ttlMs: LIST_TTL_MS, cacheScope: 'private' } },
-        },
-      );
-      register(server, call);
-      return server;
-    },
-    // Nothing that a client can subscribe to ever changes.
-    { maxSubscriptions: 0 },
-  );
+  const handler = createMcpHandler(({ requestInfo }) => {
+    const call = requestInfo && calls.get(requestInfo);
+    if (!call) throw new TypeError('a request of an agent was not admitted');
+    const server = new McpServer(
+      { name: manifest.name, version: manifest.version },
+      {
+        instructions: INSTRUCTIONS,
+        // It never changes, so that no client can subscribe to it.
+        capabilities: { tools: { listChanged: false } },
+        ...options,
+        cacheHints: { 'tools/list': { ttlMs: LIST_TTL_MS, cacheScope: 'private' } },
+      },
+    );
+    register(server, call);
+    return server;
+  });
   return {
     handle(request, parsedBody, call) {
       calls.set(request, call);
       return handler.fetch(request, { parsedBody });
     },
-    close: () => handler.close(),
   };
 }
 

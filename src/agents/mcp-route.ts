@@ -83,7 +83,7 @@ async function answer(
   response: ServerResponse,
   options: McpRouteOptions & { readonly admission: Admission },
 ): Promise<void> {
-  const { admission, clock, load, maxBodyBytes, bodyPool } = options;
+  const { admission, bodyPool, clock, load, maxBodyBytes } = options;
   admission.refuseForeign();
   const viewer = await admission.identify();
   const length = Number(request.headers['content-length'] ?? maxBodyBytes);
@@ -121,7 +121,7 @@ async function answer(
   await send(await handler.handle(web, body, call), response);
 }
 
-/** Sends the response of the library, whose stream ends with its only message. */
+/** Sends the response of the library: JSON, or a stream of a few events. */
 async function send(answered: Response, response: ServerResponse): Promise<void> {
   if (response.destroyed) return;
   response.statusCode = answered.status;

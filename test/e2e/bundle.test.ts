@@ -68,6 +68,9 @@ describe('the build', () => {
     'node_modules/@redis/client/',
     'src/redis/',
     'node_modules/qrcode/',
+    'node_modules/@modelcontextprotocol/',
+    'node_modules/zod/',
+    'src/agents/tools/',
     'src/commands/probe.ts',
     'src/sandbox/',
   ])('leaves %s for when it is needed', (part) => {

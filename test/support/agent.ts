@@ -29,6 +29,13 @@ interface Reply {
   readonly error?: { readonly code: number; readonly message: string };
 }
 
+/** How a message is sent. */
+interface Sending {
+  /** Whether the client can ask the person a question. */
+  readonly canAsk?: boolean;
+  readonly signal?: AbortSignal;
+}
+
 /** A tool in the list. */
 interface ListedTool {
   readonly name: string;
@@ -56,20 +63,31 @@ export class Agent {
     this.#headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
   }
 
-  /** Sends a message. */
+  /** Sends a message, and receives its response. */
   async send(
     method: string,
     params: Readonly<Record<string, unknown>> = {},
-    more: { readonly canAsk?: boolean; readonly signal?: AbortSignal } = {},
+    more: Sending = {},
   ): Promise<Reply> {
+    const response = await this.open(method, params, more);
+    const { status, headers } = response;
+    return { status, headers, ...((await response.json()) as object) };
+  }
+
+  /** Sends a message. */
+  open(
+    method: string,
+    params: Readonly<Record<string, unknown>> = {},
+    { canAsk = false, signal }: Sending = {},
+  ): Promise<Response> {
     const prefix = 'io.modelcontextprotocol/';
     const meta = {
       [`${prefix}protocolVersion`]: MODERN,
       [`${prefix}clientInfo`]: { name: 'test', version: '1' },
-      [`${prefix}clientCapabilities`]: more.canAsk ? { elicitation: {} } : {},
+      [`${prefix}clientCapabilities`]: canAsk ? { elicitation: {} } : {},
     };
     const { name } = params;
-    const response = await fetch(this.#url, {
+    return fetch(this.#url, {
       method: 'POST',
       headers: {
         ...this.#headers,
@@ -80,10 +98,8 @@ export class Agent {
         ...(typeof name === 'string' ? { 'mcp-name': name } : {}),
       },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: meta } }),
-      signal: more.signal ?? null,
+      signal: signal ?? null,
     });
-    const { status, headers } = response;
-    return { status, headers, ...((await response.json()) as object) };
   }
 
   /** The tools that it finds. */
