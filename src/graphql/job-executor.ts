@@ -1,4 +1,9 @@
-import { execute, type GraphQLError, type GraphQLFormattedError, type GraphQLSchema } from 'graphql';
+import {
+  execute,
+  type GraphQLError,
+  type GraphQLFormattedError,
+  type GraphQLSchema,
+} from 'graphql';
 import { BadUserInput, GatewayError } from '../errors.ts';
 import type { GraphContext } from '../graph/context.ts';
 import { idempotencyKeyHeader } from '../http/door/headers/idempotency-key.ts';
