@@ -172,7 +172,9 @@ export class AgentGraph {
 
 function answerOf({ data = null, errors = [], extensions = {} }: ResponseJson): GraphAnswer {
   const { idempotency: outcomes = [], messages = [], upstream } = extensions;
-  return { data, errors, outcomes, messages, upstream };
+  // Agents count no lines of their texts.
+  const shown = errors.map(({ locations: _, ...rest }) => rest);
+  return { data, errors: shown, outcomes, messages, upstream };
 }
 
 /** Whether an operation is a query, which changes nothing. */

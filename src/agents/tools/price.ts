@@ -42,7 +42,11 @@ export function priceTool({
               }),
             }
           : {};
-      const json = { ...price, ...approval, ...(errors.length > 0 ? { errors } : {}) };
+      const json = {
+        ...price,
+        ...approval,
+        ...(errors.length > 0 ? { errors } : {}),
+      };
       return { kind: 'text', text: JSON.stringify(json), isError: isRefused };
     },
   };

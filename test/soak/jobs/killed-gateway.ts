@@ -27,10 +27,12 @@ export class KilledGateway {
   readonly #folder = mkdtempSync(join(tmpdir(), 'soak-jobs-'));
   #running: Running | null = null;
   #url = '';
+  readonly #env: Readonly<Record<string, string>>;
 
-  static async start(): Promise<KilledGateway> {
+  /** `env`: settings beside the usual ones. */
+  static async start(env: Readonly<Record<string, string>> = {}): Promise<KilledGateway> {
     const sandbox = await startSandbox({ limit: { requests: PLENTY, resetFormat: 'none' } });
-    const gateway = new KilledGateway(sandbox);
+    const gateway = new KilledGateway(sandbox, env);
     onTestFinished(async () => {
       await gateway.kill();
       await sandbox.close();
@@ -40,8 +42,14 @@ export class KilledGateway {
     return gateway;
   }
 
-  private constructor(sandbox: Sandbox) {
+  private constructor(sandbox: Sandbox, env: Readonly<Record<string, string>>) {
     this.sandbox = sandbox;
+    this.#env = env;
+  }
+
+  /** The URL of the latest process. */
+  get url(): string {
+    return this.#url;
   }
 
   /** Starts a process. */
@@ -60,6 +68,7 @@ export class KilledGateway {
         WRITE_SETTLE_MS: '200',
         JOBS_MAX_PER_CALLER: '20',
         STATE_DIR: join(this.#folder, 'state'),
+        ...this.#env,
       },
     });
     const [, url = ''] = await this.#running.says(/(http:\/\/localhost:\d+)\/graphql/);
