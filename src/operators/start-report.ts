@@ -19,6 +19,7 @@ export function startReport(config: Config, addresses: Addresses): string[] {
   return [
     `version   ${facts.version}`,
     `GraphQL   ${facts.url}${config.graphiql ? '  (open it in a browser for GraphiQL)' : ''}`,
+    ...(config.mcp.on ? [`agents    ${url}/mcp`] : []),
     ...(schemaAccess(config) === 'none' ? [] : [`schema    ${url}/schema.graphql`]),
     ...(config.metrics === 'off'
       ? []
