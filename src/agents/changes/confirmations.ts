@@ -9,7 +9,8 @@ import type { OnceRecords } from './once-records.ts';
 export const CONFIRMED_MS = 5 * 60_000;
 
 const NONCE_BYTES = 9;
-const FORMAT = /^([\w-]{12})\.([\da-z]{1,11})\.([\w-]{43})$/;
+/** The HMAC is shorter with Redis. */
+const FORMAT = /^([\w-]{12})\.([\da-z]{1,11})\.([\w-]{16,64})$/;
 
 /**
  * Proofs that the price of a change was shown, each for one change: an HMAC of the caller, the operation, its variables
