@@ -29,7 +29,7 @@ export function readTool(options: ReadOptions): AgentTool {
     name: 'graph_read',
     title: 'Read from the graph',
     description:
-      'Executes a query. One that needs more than maxCalls upstream calls is not sent. Cached answers cost nothing. A result above 32 kB is cut: send its cursor for the rest.',
+      'Executes a query, such as "{ account { username } channels(first: 3) { totalCount nodes { name } } }". One that needs more than maxCalls upstream calls is not sent. Cached answers cost nothing. A result above 32 kB is cut: send its cursor for the rest.',
     input: objectSchema(
       {
         ...OPERATION,
