@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { EventStream } from '../../../src/observe/event-stream.ts';
 import type { EventRows } from '../../../src/observe/events.ts';
 import { DryRun } from '../../../src/upstream/dry-run/dry-run.ts';
@@ -51,7 +51,10 @@ const errorOf = (reading: unknown): Promise<Record<string, unknown>> =>
 
 describe('A read of a class without weight', () => {
   test('uses a slot that is left at once, is charged to its class, and is cached as usual', async () => {
-    const { agent, budget, clock, person, reader, sent, upstream } = await createWorld(QUOTA);
+    const world = await createWorld(QUOTA);
+    const { agent, budget, cache, clock, person, reader, sent, upstream } = world;
+    const set = vi.spyOn(cache, 'set');
+    const stored = () => set.mock.calls.map(([, , , readOnce]) => readOnce ?? false);
     await reader.read(read('a'), agent());
     await reader.readSecret(read('b'), agent());
     expect(sent.map(({ caller, callerClass, lane }) => [caller, callerClass, lane])).toEqual([
@@ -64,6 +67,8 @@ describe('A read of a class without weight', () => {
     await reader.read(read('a'), person());
     expect(upstream.log).toHaveLength(2);
     expect(access.caller.receipt.summary).toMatchObject({ calls: 0, saved: { cache: 1 } });
+    // It is not read once, as by a job.
+    expect(stored()).toEqual([false]);
     // A job accepts older entries, an agent does not.
     await clock.advance(1100);
     await reader.read(read('a'), agent());
@@ -156,6 +161,23 @@ describe('A read of a class without weight', () => {
     expect(queued()).toEqual([0, 1]);
     await clock.advance(2 * MINUTE_MS);
     await joined;
+  });
+
+  test('leaves when the person has left, whose turn was sooner', async () => {
+    const { agent, clock, exhaust, person, queued, reader } = await createWorld();
+    await exhaust(29);
+    await clock.advance(55_000);
+    await reader.read(read('due'), agent());
+    const stop = new AbortController();
+    const reading = errorOf(reader.read(read('a'), person({ signal: stop.signal })));
+    await clock.advance(0);
+    const joined = errorOf(reader.read(read('a'), agent({ maxWaitMs: 6000 })));
+    await clock.advance(0);
+    expect(queued()).toEqual([1, 0]);
+    stop.abort(new Error('stopped'));
+    await reading;
+    expect(await joined).toMatchObject({ code: 'BUDGET_EXHAUSTED' });
+    expect(queued()).toEqual([0, 0]);
   });
 
   test('is charged to a job that waits for it longer', async () => {

@@ -9,7 +9,8 @@ const NEXT_JOB = callerInClass('', BULK_CLASS);
 
 /**
  * Milliseconds until this number of further requests of jobs have their responses, see `Budget.bulkForecastMs`. Others are
- * assumed to use as many slots as before, each for a new caller, also those of other classes in the lane `bulk`.
+ * assumed to use as many slots as before, each for a new caller. Other classes in the lane `bulk` are assumed to wait
+ * until they have as many in a window.
  */
 export function bulkForecastMs(forecast: QueueForecast, calls: number): number {
   const { latencyMs, limit, windowMs } = forecast;
@@ -26,9 +27,10 @@ export function bulkForecastMs(forecast: QueueForecast, calls: number): number {
       forecast.add('interactive', `other ${arrived}`);
     }
     for (const each of beside) {
-      for (; each.arrived < Math.floor((each.slots * atMs) / windowMs); each.arrived += 1) {
-        forecast.add('bulk', callerInClass(`other ${each.arrived}`, each.name));
-      }
+      const most = each.slots * (1 + Math.floor(atMs / windowMs));
+      if (each.arrived >= most || forecast.queuedOf(each.name) > 0) continue;
+      forecast.add('bulk', callerInClass(`other ${each.arrived}`, each.name));
+      each.arrived += 1;
     }
     const departure = forecast.next(atMs);
     if (!departure) return Number.POSITIVE_INFINITY;

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { CallerClasses } from '../../../../src/auth/caller-class.ts';
 import type { Waiting } from '../../../../src/upstream/budget/lanes.ts';
 import {
   BULK_CLASS,
@@ -8,7 +9,7 @@ import {
 import type { Lane } from '../../../../src/upstream/budget/law/document.ts';
 import { type Errand, enqueue, enqueueAll } from '../../../support/errands.ts';
 import { rounds } from '../../../support/rounds.ts';
-import { createWorld, windowMs } from '../world.ts';
+import { classesOf, createWorld, windowMs } from '../world.ts';
 
 afterEach(() => {
   vi.unstubAllGlobals();
@@ -20,8 +21,8 @@ const latencyMs = 200;
 const JOB = callerInClass('someone', BULK_CLASS);
 
 /** A budget after its first request. */
-async function begun(limit: number) {
-  const world = createWorld(limit);
+async function begun(limit: number, classes?: CallerClasses) {
+  const world = createWorld(limit, undefined, undefined, classes);
   const { budget, clock, errand, errands } = world;
   await enqueueAll({ budget, clock }, [errand({ lane: 'write', latencyMs })]);
   await clock.advance(windowMs + latencyMs);
@@ -109,6 +110,26 @@ describe('A forecast of jobs', () => {
     while (asked.some(({ sent }) => !Number.isFinite(sent[0]?.end)) && (await clock.step()));
     const tookMs = Math.max(...asked.map(({ sent }) => sent[0]?.end ?? Infinity)) - from;
     expect(Math.abs(forecastMs - tookMs)).toBeLessThanOrEqual(0.05 * tookMs);
+  });
+
+  test('expects that other classes in their lane go on as before', async () => {
+    const classes = classesOf({ agent: { weight: 0, maxCallsPerMinute: 15 } });
+    const { budget, clock, errands, job } = await begun(30, classes);
+    const agent = callerInClass('bot', 'agent');
+    const agents = () => errands(300, { lane: 'bulk', caller: agent, latencyMs });
+    const before = agents();
+    await enqueueAll({ budget, clock }, before);
+    await clock.advance(4 * windowMs);
+    for (const each of before) budget.cancel(each);
+    const from = clock.now();
+    const forecastMs = budget.bulkForecastMs(60);
+    await enqueueAll({ budget, clock }, agents());
+    const asked = await job(60);
+    while (asked.some(({ sent }) => !Number.isFinite(sent[0]?.end)) && (await clock.step()));
+    const tookMs = Math.max(...asked.map(({ sent }) => sent[0]?.end ?? Infinity)) - from;
+    // Alone, a job would take half of that time.
+    expect(tookMs).toBeGreaterThan(3 * windowMs);
+    expect(Math.abs(forecastMs - tookMs)).toBeLessThanOrEqual(0.1 * tookMs);
   });
 
   test('of an operation says when each of its requests leaves, after what waits', async () => {

@@ -27,7 +27,7 @@ export function countWaiting(waits: WaitingCounts): number {
 }
 
 /** Number of requests that wait in the lane `bulk`. */
-export function countBulk(waits: readonly BulkWaits[]): number {
+function countBulk(waits: readonly BulkWaits[]): number {
   return waits.reduce((sum, [, count]) => sum + count, 0);
 }
 
