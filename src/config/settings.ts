@@ -107,7 +107,7 @@ const table: Readonly<Record<string, Entry>> = {
     'Share of each rate limit that such callers leave to callers that have sent nothing in the window. It is 0 with `AUTH_MODE=none`, where callers are only addresses, and with `AUTH_MODE=passthrough` for the link-management API, where each caller has its own limit.',
   ),
   CALLER_CLASSES: text('{}').describe(
-    'Classes of callers as JSON, such as `{"agent": {"weight": 1, "maxCallsPerMinute": 8, "maxCallsPerDay": 5000}}`: see [classes](budget.md#classes). The class of a caller is in its token or JWT; all others are in `default`.',
+    'Classes of callers as JSON, such as `{"agent": {"weight": 1, "maxCallsPerMinute": 8, "maxCallsPerDay": 5000}}`: see [classes](budget.md#classes). The class of a caller is in its token or JWT; all others are in `default`. The class `agent` exists although it is not named.',
   ),
   STATE_DIR: text('state').describe(
     'Folder in which the process saves its sent requests, the cache, the outcomes of mutations with idempotency keys, the history of the console and the history of counts for the next process; `off` disables it. With Redis, requests, cache and outcomes are in Redis instead. Without it, each start uses only half of each rate limit for one window, or until the API reports what remains.',
