@@ -4,6 +4,7 @@ import type { OperationParser, ParsedOperation } from '../graphql/limits/parsed-
 import type { AgentTerms, ServerContext } from '../graphql/request-record.ts';
 import { dryRunHeader } from '../http/door/caller.ts';
 import { idempotencyKeyHeader } from '../http/door/headers/idempotency-key.ts';
+import { loopTurns } from '../scheduling/loop-turns.ts';
 import type { OperationPlan } from '../upstream/dry-run/dry-run.ts';
 import type { KeyedOutcome } from '../upstream/idempotency/idempotency-key.ts';
 import type { ReceiptSummary } from '../upstream/receipt.ts';
@@ -142,11 +143,13 @@ export class AgentGraph {
   }
 
   async #send(
-    { admission, requestId, signal }: AgentCall,
+    { admission, requestId, signal, viewer }: AgentCall,
     { id, text, variables }: Pick<AgentOperation, 'id' | 'text' | 'variables'>,
     { isOwn = false, key = null, maxCalls = null, waitSeconds }: ExecutionTerms,
     more: Readonly<Record<string, string>> = {},
   ): Promise<ResponseJson> {
+    // A call can have several, each as long as a request of its own.
+    await loopTurns.turn(viewer.name);
     const request = new Request(ENDPOINT, {
       method: 'POST',
       headers: {

@@ -9,6 +9,7 @@ import { bodyTooLarge, readBody } from '../http/door/body/operation-body.ts';
 import { errorAnswer, jsonAnswer, type PlainAnswer, respond } from '../http/respond.ts';
 import { inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
+import { loopTurns } from '../scheduling/loop-turns.ts';
 import type { McpHandler } from './mcp-handler.ts';
 import { challengeOf } from './resource-metadata.ts';
 
@@ -98,6 +99,8 @@ async function answer(
   if (request.headers.expect !== undefined) response.writeContinue();
   const bytes = await readBody(Readable.toWeb(request) as ReadableStream<Uint8Array>, maxBodyBytes);
   hold(bytes.byteLength);
+  // Bodies of many requests can arrive at once.
+  await loopTurns.turn(viewer.name);
   const body = jsonIn(bytes);
   const fault = faultOf(body);
   if (fault) {
