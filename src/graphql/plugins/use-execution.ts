@@ -4,6 +4,7 @@ import type { CompiledQueries } from '../../answers/compiled/compiled-queries.ts
 import type { RememberedAnswers } from '../../answers/remembered-answers.ts';
 import { liveDirective } from '../../graph/directives/live.ts';
 import type { KeyedFields } from '../../graph/keyed/keyed-fields.ts';
+import { OneAtATime } from '../../scheduling/one-at-a-time.ts';
 import type { Receipt } from '../../upstream/receipt.ts';
 import { documentFor, type Part, withLast } from '../delivery.ts';
 import { schemaOfDryRuns } from '../fields-of-dry-run.ts';
@@ -34,13 +35,14 @@ interface ExecutionOptions extends Pick<LiveOptions, 'contexts' | 'maskError'> {
  * 6. A query is executed by its compiled plan if the cache has all its data, and otherwise by the executor: the
  * data is the same, see `CompiledQueries`. A request through `fetch` has no socket, and is always executed by the
  * executor.
- * 7. A dry run is executed by a separate schema, and returns its plan.
+ * 7. A dry run is executed by a separate schema, one at a time, and returns its plan.
  *
  * Adds the cost as `extensions.upstream`, what upstreams said about writes as `extensions.messages`, and the outcomes of
  * writes with idempotency keys as `extensions.idempotency`: to the last part, if there are several.
  */
 export function useExecution(options: ExecutionOptions): GatewayPlugin {
   const { answers, hub, operations, texts } = options;
+  const dryRuns = new OneAtATime();
   let drySchema: GraphQLSchema | null = null;
   const begin: Begin = (
     { args, executeFn, extendContext, setExecuteFn, setResultAndStopExecution },
@@ -89,6 +91,12 @@ export function useExecution(options: ExecutionOptions): GatewayPlugin {
     if (dryRun) {
       drySchema ??= schemaOfDryRuns(schema);
       args.schema = drySchema;
+      setExecuteFn((input) =>
+        dryRuns.run(viewer.name, () => {
+          request.signal.throwIfAborted();
+          return execute(input) as object;
+        }),
+      );
     }
     return {
       onExecuteDone({ result, setResult }) {

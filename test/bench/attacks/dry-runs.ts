@@ -32,6 +32,12 @@ export const dryRunAttacks: readonly Attack[] = [
     },
   },
   {
+    name: 'dry-runs',
+    about: 'Five hundred dry runs of 100 channels with 100 items each, fifty at a time.',
+    mayCall: 0,
+    run: (target) => sendAll(500, 50, () => target.dryRun(`{ ${items.replaceAll('500', '100')} }`)),
+  },
+  {
     name: 'cursors',
     about:
       'Dry runs with 5,000 forged cursors, each of a page far behind the last, between reads of one row.',
