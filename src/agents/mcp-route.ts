@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { AGENT_CLASS } from '../auth/caller-class.ts';
+import { GatewayError } from '../errors.ts';
 import type { MaskError } from '../graphql/mask-error.ts';
 import type { Admission } from '../http/door/admission.ts';
 import type { BodyPool } from '../http/door/body/body-pool.ts';
@@ -10,6 +11,7 @@ import { errorAnswer, jsonAnswer, type PlainAnswer, respond } from '../http/resp
 import { inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import { loopTurns } from '../scheduling/loop-turns.ts';
+import { SharedPool } from '../scheduling/shared-pool.ts';
 import type { McpHandler } from './mcp-handler.ts';
 import { challengeOf } from './resource-metadata.ts';
 
@@ -31,6 +33,12 @@ interface McpRouteOptions {
   readonly bodyPool: BodyPool;
 }
 
+/** Calls at a time, of all callers and of one: far more than agents make. */
+const MOST_CALLS = 256;
+const MOST_CALLS_OF_ONE = 64;
+/** How long the calls under way will take is unknown. */
+const RETRY_AFTER_MS = 1000;
+
 /** Levels of a message: more than any input of the graph has. */
 const MAX_DEPTH = 64;
 
@@ -50,6 +58,7 @@ const BATCH = { code: -32_600, message: 'Send one message per request: there are
  * of its callers are in the class `agent`. What a call costs depends on its tool.
  */
 export function createMcpRoute(options: McpRouteOptions): McpRoute {
+  const calls = new SharedPool(MOST_CALLS, MOST_CALLS_OF_ONE);
   let loading: Promise<McpHandler> | undefined;
   const load = (): Promise<McpHandler> => {
     loading ??= options.load().catch((error: unknown) => {
@@ -71,7 +80,7 @@ export function createMcpRoute(options: McpRouteOptions): McpRoute {
       return;
     }
     inBackground(
-      answer(request, response, { ...options, admission, load }).catch((error: unknown) => {
+      answer(request, response, { ...options, admission, calls, load }).catch((error: unknown) => {
         const shown = errorAnswer(options.maskError(error));
         respond(response, challenged(shown, request, options), lingering(options.clock));
       }),
@@ -82,18 +91,21 @@ export function createMcpRoute(options: McpRouteOptions): McpRoute {
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  options: McpRouteOptions & { readonly admission: Admission },
+  options: McpRouteOptions & { readonly admission: Admission; readonly calls: SharedPool },
 ): Promise<void> {
-  const { admission, bodyPool, clock, load, maxBodyBytes } = options;
+  const { admission, bodyPool, calls, clock, load, maxBodyBytes } = options;
   admission.refuseForeign();
   const viewer = await admission.identify();
   const length = Number(request.headers['content-length'] ?? maxBodyBytes);
   if (length > maxBodyBytes) throw bodyTooLarge(maxBodyBytes);
+  if (!calls.mayTake(viewer.name)) throw tooManyCalls();
   const hold = bodyPool.take(viewer.name, length);
+  calls.add(viewer.name, 1);
   // Not only at its end: a client that hangs up needs no answer.
   const left = new AbortController();
   response.once('close', () => {
     hold(0);
+    calls.add(viewer.name, -1);
     left.abort();
   });
   if (request.headers.expect !== undefined) response.writeContinue();
@@ -122,6 +134,15 @@ async function answer(
     signal,
   };
   await send(await handler.handle(web, body, call), response);
+}
+
+/** `BUDGET_EXHAUSTED` with status 503. */
+function tooManyCalls(): GatewayError {
+  return new GatewayError(
+    'BUDGET_EXHAUSTED',
+    'There are too many calls of agents at a time. Retry after one has ended.',
+    { details: { retryAfterMs: RETRY_AFTER_MS } },
+  );
 }
 
 /** Sends the response of the library: JSON, or a stream of a few events. */

@@ -1,4 +1,5 @@
 import { it } from 'vitest';
+import { agentAttacks } from './attacks/agents.ts';
 import { compiledAttacks } from './attacks/compiled.ts';
 import { connectionAttacks } from './attacks/connections.ts';
 import { dryRunAttacks } from './attacks/dry-runs.ts';
@@ -24,6 +25,7 @@ const attacks = [
   ...operationAttacks,
   ...compiledAttacks,
   ...dryRunAttacks,
+  ...agentAttacks,
   ...unreadAttacks,
   ...liveAttacks,
   ...vanishedAttacks(),

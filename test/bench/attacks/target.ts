@@ -21,6 +21,7 @@ interface Asking {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+const PROTOCOL = '2026-07-28';
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 /** A gateway as its attacker sees it. Nothing here rejects: an attacker does not mind. */
@@ -62,11 +63,31 @@ export class Target {
     return this.ask(query, { variables, headers: { 'x-gateway-dry-run': '1' } });
   }
 
-  /** Sends a body as it is, to `/graphql`. */
+  /** Calls a tool as an agent of the attacker. */
+  callTool(name: string, args: unknown): Promise<Answer> {
+    const prefix = 'io.modelcontextprotocol/';
+    const meta = {
+      [`${prefix}protocolVersion`]: PROTOCOL,
+      [`${prefix}clientCapabilities`]: {},
+    };
+    const params = { name, arguments: args, _meta: meta };
+    const headers = {
+      ...JSON_TYPE,
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': PROTOCOL,
+      'mcp-method': 'tools/call',
+      'mcp-name': name,
+    };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+    return this.post(body, headers, tokens.attacker, '/mcp');
+  }
+
+  /** Sends a body as it is. */
   post(
     body: string | Buffer,
     headers: Readonly<Record<string, string>>,
     token: string = tokens.attacker,
+    path = '/graphql',
   ): Promise<Answer> {
     const { host, port, isOver } = this;
     const none: Answer = { status: 0, data: undefined, errors: [] };
@@ -76,7 +97,7 @@ export class Target {
         {
           host,
           port,
-          path: '/graphql',
+          path,
           method: 'POST',
           agent: this.#agent,
           signal: this.#over.signal,
