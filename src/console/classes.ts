@@ -6,17 +6,24 @@ import type { ClassState } from './console-state.ts';
 
 /** The sources of the states of the classes. */
 export interface ClassParts {
+  /** All classes, and those that the operator has configured. */
   readonly classes: CallerClasses;
+  readonly configured: CallerClasses;
   readonly clients: readonly Client[];
   /** The limits of the classes now, see `classQuotas`. */
   readonly quotas: () => readonly ClassQuota[];
 }
 
-/** Each configured class and the default, as they are now; none if no class is configured. */
+/**
+ * Each configured class, that of agents if it has sent requests in the last hour, and the default, as they are now; none
+ * if there is only the default.
+ */
 export function classStates(parts: ClassParts, hour: Pick<Hour, 'classes'>): ClassState[] {
-  const { classes, clients } = parts;
-  if (classes.size === 0) return [];
-  const names = [...new Set([...classes.keys(), DEFAULT_CLASS])];
+  const { classes, clients, configured } = parts;
+  const sending = new Set(hour.classes.map(({ callerClass }) => callerClass));
+  const shown = [...classes.keys()].filter((name) => configured.has(name) || sending.has(name));
+  if (shown.length === 0) return [];
+  const names = [...new Set([...shown, DEFAULT_CLASS])];
   const sends = new Sums(names);
   const waiting = new Sums(names);
   for (const each of hour.classes) sends.add(each.callerClass, each.sends);
@@ -54,7 +61,7 @@ function quotaState({
   };
 }
 
-/** Sums by class. A class that is not configured counts as the default. */
+/** Sums by class. A class that is not shown counts as the default. */
 class Sums {
   readonly #sums: Map<string, number>;
 

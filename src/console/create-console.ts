@@ -42,7 +42,8 @@ export function createConsole(
     cache,
     cacheMaxBytes: entryBytes(cacheMaxBytes),
     ttlMs,
-    classes: config.callerClasses,
+    classes: links.classes,
+    configured: config.callerClasses,
     quotas: () => classQuotas(config, clients, keys),
     // The pages for callers are not on the port of the console if that is separate.
     links: {

@@ -1,5 +1,11 @@
+import { hash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type ClientRequest, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { SignJWT } from 'jose';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { formatTokenFile } from '../../src/auth/token-file.ts';
 import { Agent, codeOf } from '../support/agent.ts';
 import { type Door, openDoor } from '../support/door.ts';
 
@@ -127,6 +133,49 @@ describe('/mcp', () => {
     const notifications = { toolsListChanged: true };
     const stream = await agent.open('subscriptions/listen', { notifications });
     expect(await stream.text()).toContain('"resultType":"complete"');
+  });
+});
+
+describe('/mcp with many calls at a time', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'agents-'));
+  const file = join(folder, 'tokens.json');
+  const tokens = ['one', 'other'].map((name) => `${name}-token-0123456789`);
+  writeFileSync(
+    file,
+    formatTokenFile(
+      tokens.map((token) => ({ name: token, role: 'viewer', sha256: hash('sha256', token) })),
+    ),
+  );
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('refuses those of one caller, and serves another', async () => {
+    await open({ AUTH_MODE: 'token', AUTH_TOKENS_FILE: file });
+    const [token = '', other = ''] = tokens;
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    /** A call whose message never arrives as a whole. */
+    const begin = (): Promise<ClientRequest> =>
+      new Promise((resolve) => {
+        const call = request(`${door.url}/mcp`, {
+          method: 'POST',
+          headers: { ...headers, 'content-length': 100 },
+        });
+        call.on('error', () => {});
+        call.write('{', () => resolve(call));
+      });
+    const calls = await Promise.all(Array.from({ length: 64 }, begin));
+    const operation = '{ account { username } }';
+    const agent = new Agent(door.url, token);
+    let refused: Response;
+    do {
+      refused = await agent.open('tools/list');
+      await refused.text();
+    } while (refused.status === 200);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+    const { isError } = await new Agent(door.url, other).call('graph_read', { operation });
+    expect(isError).toBe(false);
+    for (const call of calls) call.destroy();
+    // The gateway learns of that later.
+    while ((await agent.open('tools/list')).status !== 200);
   });
 });
 

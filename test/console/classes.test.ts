@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { formatTokenFile } from '../../src/auth/token-file.ts';
+import { Agent } from '../support/agent.ts';
 import type { BusyGateway } from '../support/busy-gateway.ts';
 import { consoleState } from '../support/console-viewer.ts';
 import { ConsoleStage } from './console-stage.ts';
@@ -42,6 +43,17 @@ const READS = ['account { username }', 'pixels { totalCount }', 'overlays { tota
 describe('The classes of callers', () => {
   it('are not listed if none is configured', async () => {
     expect((await stage.look(await stage.start())).classes).toEqual([]);
+  });
+
+  it('are listed if an agent has sent a request, without any configuration', async () => {
+    const busy = await stage.start();
+    await new Agent(busy.url).call('graph_read', { operation: '{ account { username } }' });
+    const { classes } = await stage.look(busy);
+    expect(classes.map(({ name, sends }) => [name, sends])).toEqual([
+      ['agent', 1],
+      ['default', 0],
+    ]);
+    expect(classes[0]?.quotas).toMatchObject([{ upstream: 'LINKS', window: 'MINUTE', used: 1 }]);
   });
 
   it('are listed with their requests and what is used of their limits', async () => {
