@@ -175,9 +175,14 @@ export class AgentGraph {
 
 function answerOf({ data = null, errors = [], extensions = {} }: ResponseJson): GraphAnswer {
   const { idempotency: outcomes = [], messages = [], upstream } = extensions;
-  // Agents count no lines of their texts.
-  const shown = errors.map(({ locations: _, ...rest }) => rest);
+  const shown = errors.map(withoutLocations);
   return { data, errors: shown, outcomes, messages, upstream };
+}
+
+/** Agents count no lines of their texts. */
+function withoutLocations(error: GraphQLFormattedError): GraphQLFormattedError {
+  const { locations: _, ...rest } = error;
+  return rest;
 }
 
 /** Whether an operation is a query, which changes nothing. */

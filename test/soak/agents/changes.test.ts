@@ -23,8 +23,7 @@ it('A change of an agent is made once, although streams are cut and processes ki
     WRITE_RESEND_AFTER_MS: '200',
     CALLER_CLASSES: '{"agent": {"weight": 1}}',
   });
-  let next = 0;
-  const calls = { sent: 0, cut: 0, replayed: 0 };
+  const calls = { begun: 0, sent: 0, cut: 0, replayed: 0 };
   const ids = new Map<string, string>();
 
   /** Sends a change until its result is known. */
@@ -78,16 +77,16 @@ it('A change of an agent is made once, although streams are cut and processes ki
   };
 
   const workers = Array.from({ length: AGENTS }, async () => {
-    while (next < CHANGES) {
-      next += 1;
-      await make(next);
+    while (calls.begun < CHANGES) {
+      calls.begun += 1;
+      await make(calls.begun);
     }
   });
   let kills = 0;
   const killing = (async () => {
-    while (kills < KILLS && next < CHANGES) {
+    while (kills < KILLS) {
       const until = ((kills + 1) * CHANGES) / (KILLS + 1);
-      while (next < until) await pause(5);
+      while (calls.begun < until) await pause(5);
       await pause(Math.random() * 50);
       await gateway.kill();
       kills += 1;
