@@ -56,7 +56,7 @@ export function createAgents(parts: AgentParts): McpHandler {
     confirmations: new Confirmations({ clock, digest, records: once }),
     keys: new ChangeKeys(clock, once),
     credentialOf,
-    nameOf: (viewer) => namesInCache(graph.schema, () => cacheOnly(viewer)),
+    nameOf: namesInCache(graph.schema, cacheOnly),
   });
   const options = { approvals, graph };
   const mayAsk = async ({ viewer }: AgentCall): Promise<void> => {
@@ -67,15 +67,18 @@ export function createAgents(parts: AgentParts): McpHandler {
     describeTool({ schema: graph.schema, mayAsk }),
     priceTool(options),
     readTool(options),
-    changeTool(options),
+    ...(changes === 'off' ? [] : [changeTool(options)]),
     jobTool(options),
-    ...listedTools(options, complain),
+    ...listedTools(options, { changes, complain }),
   ];
   return createAgentHandler({ tools, budgetOf, maskError });
 }
 
-/** Looks up the names of objects in the cache. No upstream request. */
-function namesInCache(schema: GraphQLSchema, open: () => GraphContext): NameOfObject {
+/** Looks up the names of objects in the cache, as a caller may see them. No upstream request. */
+function namesInCache(
+  schema: GraphQLSchema,
+  cacheOnly: AgentParts['cacheOnly'],
+): (viewer: Viewer) => NameOfObject {
   const node = schema.getType('Node');
   const types = Object.values(schema.getTypeMap()).filter(
     (type) =>
@@ -85,10 +88,10 @@ function namesInCache(schema: GraphQLSchema, open: () => GraphContext): NameOfOb
   );
   const selections = types.map(({ name }) => `... on ${name} { name }`).join(' ');
   const document = parse(`query ($id: ID!) { node(id: $id) { type: __typename ${selections} } }`);
-  return async (id, typename) => {
+  return (viewer) => async (id, typename) => {
     // Arguments also accept the numbers of the API, which do not say the type.
     const variableValues = { id: /^\d+$/.test(id) ? encodeGlobalId(typename, id) : id };
-    const contextValue = open();
+    const contextValue = cacheOnly(viewer);
     const { data } = await execute({ schema, document, contextValue, variableValues });
     const found = data?.['node'] as { readonly type: string; readonly name?: string | null } | null;
     return found?.name == null ? null : { type: found.type, name: found.name };

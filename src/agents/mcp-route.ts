@@ -96,6 +96,7 @@ async function answer(
   const { admission, bodyPool, calls, clock, load, maxBodyBytes } = options;
   admission.refuseForeign();
   const viewer = await admission.identify();
+  if (response.closed) return;
   const length = Number(request.headers['content-length'] ?? maxBodyBytes);
   if (length > maxBodyBytes) throw bodyTooLarge(maxBodyBytes);
   if (!calls.mayTake(viewer.name)) throw tooManyCalls();
@@ -152,7 +153,8 @@ async function send(answered: Response, response: ServerResponse): Promise<void>
   for (const [name, value] of answered.headers) {
     if (name !== 'connection') response.setHeader(name, value);
   }
-  response.setHeader('Cache-Control', 'no-store');
+  // Not compressed either: a result can have a secret beside texts that others control.
+  response.setHeader('Cache-Control', 'no-store, no-transform');
   if (answered.body) {
     for await (const chunk of answered.body) {
       if (!response.write(chunk)) await drained(response);

@@ -269,10 +269,12 @@ describe('A change by a client that can ask the person', () => {
 describe('Changes by agents', () => {
   it('can be disabled', async () => {
     const agent = await open({ MCP_CHANGES: 'off' });
-    for (const tool of ['graph_price', 'graph_change']) {
-      const refused = await agent.call(tool, { operation: CREATE, variables: { name: 'x' } });
-      expect(outcome(refused)).toEqual([true, 'CHANGES_DISABLED']);
-    }
+    const names = (await agent.tools()).map(({ name }) => name);
+    expect(names).not.toContain('graph_change');
+    const change = { operation: CREATE, variables: { name: 'x' } };
+    expect(outcome(await agent.call('graph_price', change))).toEqual([true, 'CHANGES_DISABLED']);
+    const reply = await agent.send('tools/call', { name: 'graph_change', arguments: change });
+    expect(reply.error?.message).toContain('graph_change');
     expect(writes()).toEqual([]);
   });
 

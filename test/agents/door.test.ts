@@ -128,6 +128,13 @@ describe('/mcp', () => {
     expect([described.isError, codeOf(described)]).toEqual([true, 'UPSTREAM_UNAUTHENTICATED']);
   });
 
+  it('sends nothing that a proxy may store or compress', async () => {
+    const agent = await open();
+    const { headers } = await agent.open('tools/list');
+    expect(headers.get('cache-control')).toBe('no-store, no-transform');
+    expect(headers.get('content-encoding')).toBeNull();
+  });
+
   it('has no stream that a client can keep open', async () => {
     const agent = await open();
     const notifications = { toolsListChanged: true };

@@ -11,6 +11,7 @@ import {
   typeFromAST,
 } from 'graphql';
 import { type AgentGraph, type AgentOperation, isQuery } from '../agent-graph.ts';
+import type { ChangesAllowed } from '../changes/approvals.ts';
 import { CHANGE_TERMS, type ChangeOptions, change } from './change.ts';
 import { read } from './read.ts';
 import {
@@ -39,19 +40,24 @@ const SCALARS: Readonly<Record<string, JsonSchema>> = {
 };
 
 /**
- * A tool for each listed operation whose text begins with a comment, which describes it. `complain` receives a sentence
- * about each that cannot be one.
+ * A tool for each listed operation whose text begins with a comment, which describes it; without those that change
+ * something if that is off. `complain` receives a sentence about each that cannot be one.
  */
 export function listedTools(
   options: ChangeOptions,
-  complain: (sentence: string) => void,
+  terms: {
+    readonly changes: ChangesAllowed;
+    readonly complain: (sentence: string) => void;
+  },
 ): AgentTool[] {
   const { graph } = options;
+  const { changes, complain } = terms;
   const tools = new Map<string, AgentTool>();
   for (const [id, text] of graph.listed ?? []) {
     const description = commentOf(text);
     if (description === null) continue;
     const tool = toolOf(id, description, options);
+    if (typeof tool === 'object' && changes === 'off' && !tool.annotations.readOnlyHint) continue;
     if (typeof tool === 'string') complain(`The listed operation ${id} is no tool: ${tool}.`);
     else if (tools.has(tool.name))
       complain(`Two listed operations have the name ${tool.name}: the first is a tool.`);
