@@ -205,6 +205,25 @@ describe('A change', () => {
     expect(door.log()).not.toContain(confirmation);
   });
 
+  it('that was refused says so, although only its result is selected', async () => {
+    const operation = 'mutation { createChannel(input: { name: " " }) { ... on Channel { id } } }';
+    const confirmation = await agent.confirm(operation);
+    const refused = await agent.call('graph_change', { operation, confirmation });
+    expect(refused.text).toContain('createChannel returned a type of which nothing is selected.');
+    expect(writes()).toEqual([]);
+  });
+
+  it('is not an error if only its result is too large', async () => {
+    const aliases = Array.from({ length: 45 }, (_, at) => `a${at}: name`).join(' ');
+    const operation = `mutation($name: String!) { createChannel(input: { name: $name }) { ... on Channel { ${aliases} } } }`;
+    const long = { name: 'x'.repeat(1000) };
+    const confirmation = await agent.confirm(operation, long);
+    const made = await agent.call('graph_change', { operation, variables: long, confirmation });
+    expect([made.isError, made.json.data]).toEqual([false, {}]);
+    expect(made.text).toContain('The mutation was executed');
+    expect(created()).toBe(1);
+  });
+
   it('shows no password to the person', async () => {
     const operation =
       'mutation { updateAccount(input: { password: "hunter2-hunter2" }) { __typename } }';

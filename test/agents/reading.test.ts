@@ -4,6 +4,11 @@ import { type Door, openDoor } from '../support/door.ts';
 
 const SIX = '{ account { username } domains { nodes { domain } } pixels { nodes { name } } }';
 
+interface QrCodes {
+  readonly totalCount: number;
+  readonly nodes: readonly { readonly id: string }[];
+}
+
 describe('An agent', () => {
   let door: Door;
   let agent: Agent;
@@ -101,6 +106,32 @@ describe('An agent', () => {
     const { isError, text } = await agent.call(name, args);
     expect([isError, text]).toEqual([true, expect.stringContaining('nvalid')]);
     expect(door.calls()).toBe(before);
+  });
+
+  it('gets a large result in parts, of which the first one costs', async () => {
+    const aliases = Array.from({ length: 45 }, (_, at) => `name${at}: name`).join(' ');
+    const operation = `{ qrCodes(first: 100) { totalCount nodes { id ${aliases} } } }`;
+    const ids: string[] = [];
+    const costs: string[] = [];
+    let cursor: string | undefined;
+    let total = 0;
+    do {
+      const part = await agent.call('graph_read', { operation, cursor });
+      const { nodes, totalCount } = part.data['qrCodes'] as QrCodes;
+      total = totalCount;
+      expect(part.text.length).toBeLessThan(34_000);
+      ids.push(...nodes.map(({ id }) => id));
+      costs.push(part.cost.slice(0, 'cost 0 upstream call'.length));
+      cursor = /and cursor "([\w-]+)"/.exec(part.text)?.[1];
+    } while (cursor !== undefined);
+    expect([ids.length, new Set(ids).size]).toEqual([total, total]);
+    expect(costs).toEqual([
+      'cost 1 upstream call',
+      ...costs.slice(1).map(() => 'cost 0 upstream call'),
+    ]);
+    expect(costs.length).toBeGreaterThan(1);
+    const other = await agent.call('graph_read', { operation: '{ account { id } }', cursor: 'x' });
+    expect(codeOf(other)).toBe('BAD_USER_INPUT');
   });
 
   it('gets the errors of fields beside the data of others', async () => {

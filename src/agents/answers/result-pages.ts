@@ -36,20 +36,19 @@ interface Cut {
 
 /**
  * The part of a result from a cursor on, at most 32 kB: its outermost lists end after a row that fits. The next part is
- * that of the same operation, executed again.
- * @throws BadUserInput `BAD_USER_INPUT` for a cursor of another operation, and for a single row without a list that is
- * larger.
+ * that of the same operation, executed again. `null` if even the first row is larger, and has no list.
+ * @throws BadUserInput `BAD_USER_INPUT` for a cursor of another operation.
  */
-export function pageOfResult(data: Json, asked: SentOperation, cursor: string | null): ResultPage {
+export function pageOfResult(
+  data: Json,
+  asked: SentOperation,
+  cursor: string | null,
+): ResultPage | null {
   const start = cursor === null ? null : positionOf(cursor, asked);
   const rest = start ? from(data, start) : data;
   if (bytesOf(rest) <= MAX_RESULT_BYTES) return { data: rest, cursor: null };
   const cut = cutOf(rest, MAX_RESULT_BYTES);
-  if (!cut) {
-    throw new BadUserInput(
-      `The result is larger than ${MAX_RESULT_BYTES} bytes, and its first row alone does not fit. Select fewer fields.`,
-    );
-  }
+  if (!cut) return null;
   const next = start ? sum(start, cut.position) : cut.position;
   return { data: cut.value, cursor: textOf(next, asked) };
 }

@@ -1,6 +1,6 @@
 import type { AgentCall } from '../agent-call.ts';
 import { isQuery } from '../agent-graph.ts';
-import { resultOfOperation } from '../answers/results.ts';
+import { resultOfMutation } from '../answers/results.ts';
 import type { Approvals, WantedChange } from '../changes/approvals.ts';
 import { ToolError } from '../tool-error.ts';
 import type { ReadOptions } from './read.ts';
@@ -35,7 +35,7 @@ export function changeTool(options: ChangeOptions): AgentTool {
     name: 'graph_change',
     title: 'Change something',
     description:
-      'Executes a mutation that the person has approved, with the confirmation of graph_price. If the answer is lost, call it again with the same arguments: the change is made once. key names the change, and is a new text for each new one; without it, equal changes within ten minutes are one.',
+      'Executes a mutation that the person has approved, with the confirmation of graph_price. Also select "... on Error { message }" in it. If the answer is lost, call it again with the same arguments: the change is made once. key names the change, and is a new text for each new one; without it, equal changes within ten minutes are one.',
     input: objectSchema({ ...OPERATION, ...CHANGE_TERMS }, ['operation']),
     annotations: CHANGES,
     run: (call, args, decision) => change(call, args, { decision, options }),
@@ -65,14 +65,14 @@ export async function change(
     // What is refused is not asked.
     const plan = await graph.plan(call, operation);
     if (plan.errors.length > 0) {
-      return resultOfOperation(plan, sent);
+      return resultOfMutation(plan, sent);
     }
     return question(call, wanted, approvals);
   }
   const confirmation = wanted.needsConfirmation ? given : undefined;
   const key = await approvals.keyOf(wanted, { key: textIn(args, 'key'), confirmation });
   const answer = await graph.execute(call, operation, { key });
-  return resultOfOperation(answer, sent);
+  return resultOfMutation(answer, sent);
 }
 
 /** The confirmation in the answer to a question. @throws ToolError `DECLINED` */

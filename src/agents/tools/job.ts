@@ -1,6 +1,6 @@
 import type { AgentGraph } from '../agent-graph.ts';
 import { isQuery } from '../agent-graph.ts';
-import { resultOfOperation } from '../answers/results.ts';
+import { resultOfMutation } from '../answers/results.ts';
 import type { Approvals } from '../changes/approvals.ts';
 import { ToolError } from '../tool-error.ts';
 import type { ReadOptions } from './read.ts';
@@ -51,7 +51,7 @@ export function jobTool(options: ReadOptions & { readonly approvals: Approvals }
     async run(call, args) {
       const { key, ...sent } = await operationOf(call.viewer, args, options);
       const answer = await graph.executeOwn(call, sent, { key });
-      return resultOfOperation(answer, sent);
+      return resultOfMutation(answer, sent);
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { AgentCall } from '../agent-call.ts';
 import { type AgentGraph, isQuery } from '../agent-graph.ts';
-import { resultOfOperation } from '../answers/results.ts';
+import { resultOfQuery } from '../answers/results.ts';
 import { ToolError } from '../tool-error.ts';
 import {
   type AgentTool,
@@ -72,5 +72,5 @@ export async function read(
     );
   }
   const answer = await graph.execute(call, operation, terms);
-  return resultOfOperation(answer, sent, textIn(args, 'cursor'));
+  return resultOfQuery(answer, sent, textIn(args, 'cursor') ?? null);
 }
