@@ -435,7 +435,7 @@ function createMcp(
   shared: Shared,
   graphql: Servers['graphql'],
 ): McpRoute {
-  const { bodyLimits, bodyPool, contexts, maskError, parser } = shared;
+  const { bodyPool, contexts, maskError, parser } = shared;
   const graph = new AgentGraph({
     schema,
     parser,
@@ -446,7 +446,6 @@ function createMcp(
     clock,
     hasProvider: config.auth.mode === 'jwt',
     maskError,
-    maxBodyBytes: bodyLimits.maxBodyBytes,
     bodyPool,
     async load() {
       const { createAgents } = await import('./agents/create-agents.ts');

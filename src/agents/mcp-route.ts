@@ -29,7 +29,6 @@ interface McpRouteOptions {
   /** Loads the protocol, whose library takes a tenth of a second and 26 MB. */
   readonly load: () => Promise<McpHandler>;
   readonly maskError: MaskError;
-  readonly maxBodyBytes: number;
   readonly bodyPool: BodyPool;
 }
 
@@ -39,6 +38,8 @@ const MOST_CALLS_OF_ONE = 64;
 /** How long the calls under way will take is unknown. */
 const RETRY_AFTER_MS = 1000;
 
+/** Largest message: a part of what an operation may have, since a call keeps it in several forms. */
+const MAX_MESSAGE_BYTES = 256 * 1024;
 /** Levels of a message: more than any input of the graph has. */
 const MAX_DEPTH = 64;
 
@@ -93,12 +94,12 @@ async function answer(
   response: ServerResponse,
   options: McpRouteOptions & { readonly admission: Admission; readonly calls: SharedPool },
 ): Promise<void> {
-  const { admission, bodyPool, calls, clock, load, maxBodyBytes } = options;
+  const { admission, bodyPool, calls, clock, load } = options;
   admission.refuseForeign();
   const viewer = await admission.identify();
   if (response.closed) return;
-  const length = Number(request.headers['content-length'] ?? maxBodyBytes);
-  if (length > maxBodyBytes) throw bodyTooLarge(maxBodyBytes);
+  const length = Number(request.headers['content-length'] ?? MAX_MESSAGE_BYTES);
+  if (length > MAX_MESSAGE_BYTES) throw bodyTooLarge(MAX_MESSAGE_BYTES);
   if (!calls.mayTake(viewer.name)) throw tooManyCalls();
   const hold = bodyPool.take(viewer.name, length);
   calls.add(viewer.name, 1);
@@ -110,7 +111,8 @@ async function answer(
     left.abort();
   });
   if (request.headers.expect !== undefined) response.writeContinue();
-  const bytes = await readBody(Readable.toWeb(request) as ReadableStream<Uint8Array>, maxBodyBytes);
+  const stream = Readable.toWeb(request) as ReadableStream<Uint8Array>;
+  const bytes = await readBody(stream, MAX_MESSAGE_BYTES);
   hold(bytes.byteLength);
   // Bodies of many requests can arrive at once.
   await loopTurns.turn(viewer.name);

@@ -3,7 +3,7 @@ import { sendAll, type Target } from './target.ts';
 
 const LARGE = '{ channels(first: 100) { nodes { items(first: 100) { nodes { __typename } } } } }';
 /** Near the largest body that is taken. */
-const LONG = 900_000;
+const LONG = 240_000;
 
 /** The library of the protocol is loaded with the first call. */
 const loaded = (target: Target) => target.callTool('graph_describe', {});
@@ -42,7 +42,7 @@ export const agentAttacks: readonly Attack[] = [
   },
   {
     name: 'agent-texts',
-    about: 'A megabyte as a confirmation, a cursor, an operation and its variables.',
+    about: 'A quarter of a megabyte as a confirmation, a cursor, an operation and its variables.',
     mayCall: 1,
     prepare: loaded,
     run: (target) => {
@@ -55,7 +55,7 @@ export const agentAttacks: readonly Attack[] = [
         ['graph_read', { operation: long }],
         ['graph_read', { operation, variables: { a: Array(LONG / 2).fill(1) } }],
       ] as const;
-      return sendAll(80, 20, (index) => {
+      return sendAll(320, 20, (index) => {
         const [name, args] = calls[index % calls.length] ?? calls[0];
         return target.callTool(name, args);
       });

@@ -38,7 +38,6 @@ export async function startEverything(): Promise<{
         hasProvider: false,
         load: async () => serveEverything(),
         maskError,
-        maxBodyBytes: MAX_BODY_BYTES,
         bodyPool: new BodyPool(),
       }),
       metadata: null,
