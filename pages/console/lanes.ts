@@ -14,7 +14,8 @@ export const looks: Readonly<Record<SlotOwner, Look>> = {
   write: { word: 'write', shape: 'M-4-4h8v8h-8z' },
   interactive: { word: 'read', shape: 'M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z' },
   refresh: { word: 'refresh', shape: 'M0-5L5 4H-5z' },
-  bulk: { word: 'job', shape: 'M-5-4H5v3H-5zM-5 1H5v3H-5z' },
+  // Of jobs, and of classes without weight.
+  bulk: { word: 'bulk', shape: 'M-5-4H5v3H-5zM-5 1H5v3H-5z' },
   'co-tenant': { word: 'co-tenant', shape: 'M0-5.5L5.5 0L0 5.5L-5.5 0z' },
   // Which may also be one that ran before this one.
   replica: { word: 'other process', shape: 'M-5-1.7h3.3V-5h3.4v3.3H5v3.4H1.7V5h-3.4V1.7H-5z' },

@@ -145,7 +145,13 @@ export class AgentGraph {
   async #send(
     { admission, requestId, signal, viewer }: AgentCall,
     { id, text, variables }: Pick<AgentOperation, 'id' | 'text' | 'variables'>,
-    { isOwn = false, key = null, maxCalls = null, waitSeconds }: ExecutionTerms,
+    {
+      isOwn = false,
+      isRehearsal = false,
+      key = null,
+      maxCalls = null,
+      waitSeconds,
+    }: ExecutionTerms,
     more: Readonly<Record<string, string>> = {},
   ): Promise<ResponseJson> {
     // A call can have several, each as long as a request of its own.
@@ -167,7 +173,7 @@ export class AgentGraph {
     const response = await this.#options.fetch(request, {
       admission,
       requestId,
-      agent: { isOwn, maxCalls },
+      agent: { isOwn, isRehearsal, maxCalls },
     });
     return (await response.json()) as ResponseJson;
   }

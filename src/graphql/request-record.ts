@@ -87,6 +87,8 @@ export interface AgentTerms {
   readonly maxCalls: number | null;
   /** Whether its text is one of the gateway itself, which needs not be listed. */
   readonly isOwn: boolean;
+  /** Whether it is only a dry run before its execution, which is observed instead. */
+  readonly isRehearsal: boolean;
 }
 
 /** What Yoga hands to every hook: one object per request. */

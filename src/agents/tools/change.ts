@@ -63,7 +63,7 @@ export async function change(
   if (wanted.needsConfirmation && given === undefined) {
     if (!decision.canAsk) throw unconfirmed();
     // What is refused is not asked.
-    const plan = await graph.plan(call, operation);
+    const plan = await graph.plan(call, operation, { isRehearsal: true });
     if (plan.errors.length > 0) {
       return resultOfMutation(plan, sent);
     }

@@ -63,7 +63,7 @@ export async function read(
   }
   const maxCalls = numberIn(args, 'maxCalls') ?? MAX_CALLS;
   const terms = { maxCalls, waitSeconds: numberIn(args, 'waitSeconds') ?? WAIT_SECONDS };
-  const { plan } = await graph.plan(call, operation, terms);
+  const { plan } = await graph.plan(call, operation, { ...terms, isRehearsal: true });
   if (plan && plan.calls > maxCalls) {
     throw new ToolError(
       'TOO_MANY_CALLS',

@@ -47,9 +47,9 @@ export function useObservation(options: {
   };
 
   return {
-    onRequest({ request, serverContext: { record } }) {
+    onRequest({ request, serverContext: { agent, record } }) {
       // A preflight is not an operation.
-      if (request.method === 'OPTIONS') return;
+      if (request.method === 'OPTIONS' || agent?.isRehearsal) return;
       record.observation = {
         signal: request.signal,
         startedAt: clock.now(),
