@@ -76,7 +76,17 @@ export function createAgentHandler({ budgetOf, maskError, tools }: McpHandlerOpt
     }
     if (outcome.kind === 'question') return outcome;
     const { cost, text } = outcome;
-    return { ...outcome, text: `${text}\n${costLine(cost, await budgetOf(call.viewer))}` };
+    return { ...outcome, text: `${text}\n${costLine(cost, await budgetLeft(call))}` };
+  }
+
+  /** `null` if it is unknown: the result is worth more than this line. */
+  async function budgetLeft({ viewer }: AgentCall): Promise<BudgetLeft | null> {
+    try {
+      return await budgetOf(viewer);
+    } catch (error) {
+      maskError(error);
+      return null;
+    }
   }
 }
 
