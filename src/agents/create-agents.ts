@@ -2,11 +2,10 @@ import { execute, type GraphQLSchema, isObjectType, parse } from 'graphql';
 import type { Credential } from '../auth/credential.ts';
 import type { Viewer } from '../auth/viewer.ts';
 import type { Digest } from '../digest.ts';
-import { GatewayError } from '../errors.ts';
 import type { GraphContext } from '../graph/context.ts';
 import { encodeGlobalId } from '../graph/ids/global-id.ts';
 import type { MaskError } from '../graphql/mask-error.ts';
-import { SCHEMA_WITHHELD, type SchemaAccess } from '../graphql/schema-access.ts';
+import { requireSchemaAccess, type SchemaAccess } from '../graphql/schema-access.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { Records } from '../upstream/idempotency/records.ts';
 import type { AgentCall } from './agent-call.ts';
@@ -59,10 +58,7 @@ export function createAgents(parts: AgentParts): McpHandler {
     nameOf: namesInCache(graph.schema, cacheOnly),
   });
   const options = { approvals, graph };
-  const mayAsk = async ({ viewer }: AgentCall): Promise<void> => {
-    if (access === 'none') throw new GatewayError('FORBIDDEN', SCHEMA_WITHHELD);
-    if (access === 'accepted') await accepted(viewer);
-  };
+  const mayAsk = ({ viewer }: AgentCall) => requireSchemaAccess(viewer, access, accepted);
   const tools = [
     describeTool({ schema: graph.schema, mayAsk }),
     priceTool(options),

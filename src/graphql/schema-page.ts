@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GraphQLSchema } from 'graphql';
 import type { Viewer } from '../auth/viewer.ts';
-import { GatewayError } from '../errors.ts';
 import { printGraph } from '../graph/directives/print-graph.ts';
 import type { Admission } from '../http/door/admission.ts';
 import {
@@ -14,7 +13,7 @@ import {
 } from '../http/respond.ts';
 import { inBackground } from '../scheduling/at-once.ts';
 import type { MaskError } from './mask-error.ts';
-import { SCHEMA_WITHHELD, type SchemaAccess } from './schema-access.ts';
+import { requireSchemaAccess, type SchemaAccess } from './schema-access.ts';
 
 interface SchemaPageOptions {
   readonly schema: GraphQLSchema;
@@ -60,8 +59,7 @@ async function answer(
   try {
     admission.refuseForeign();
     const viewer = await admission.identify();
-    if (access === 'none') throw new GatewayError('FORBIDDEN', SCHEMA_WITHHELD);
-    if (access === 'accepted') await accepted(viewer);
+    await requireSchemaAccess(viewer, access, accepted);
     return { status: 200, cacheControl: 'private, no-cache', content: print() };
   } catch (error) {
     return errorAnswer(maskError(error));
