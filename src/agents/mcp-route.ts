@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
-import { AGENT_CLASS } from '../auth/caller-class.ts';
+import { asAgent } from '../auth/viewer.ts';
 import { GatewayError } from '../errors.ts';
 import type { MaskError } from '../graphql/mask-error.ts';
 import type { Admission } from '../http/door/admission.ts';
@@ -26,7 +26,7 @@ interface McpRouteOptions {
   readonly clock: Clock;
   /** Whether callers have tokens of an identity provider, which clients look for. */
   readonly hasProvider: boolean;
-  /** Loads the protocol, whose library takes a tenth of a second and 26 MB. */
+  /** Loads the protocol, whose library takes 10 MB. */
   readonly load: () => Promise<McpHandler>;
   readonly maskError: MaskError;
   readonly bodyPool: BodyPool;
@@ -55,8 +55,8 @@ const TOO_DEEP = { code: -32_600, message: `The message has more than ${MAX_DEPT
 const BATCH = { code: -32_600, message: 'Send one message per request: there are no batches.' };
 
 /**
- * `POST /mcp`: the graph for AI agents, by the Model Context Protocol. It has the same door as all other routes, and all
- * of its callers are in the class `agent`. What a call costs depends on its tool.
+ * `POST /mcp`: the graph for AI agents, by the Model Context Protocol. It has the same door as all other routes, and
+ * all of its callers are in the class `agent`. What a call costs depends on its tool.
  */
 export function createMcpRoute(options: McpRouteOptions): McpRoute {
   const calls = new SharedPool(MOST_CALLS, MOST_CALLS_OF_ONE);
@@ -130,12 +130,7 @@ async function answer(
     signal,
   });
   const requestId = String(request.headers['x-request-id']);
-  const call = {
-    admission,
-    viewer: { ...viewer, callerClass: AGENT_CLASS },
-    requestId,
-    signal,
-  };
+  const call = { admission, viewer: asAgent(viewer), requestId, signal };
   await send(await handler.handle(web, body, call), response);
 }
 

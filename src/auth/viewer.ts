@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors.ts';
+import { AGENT_CLASS } from './caller-class.ts';
 import type { Credential } from './credential.ts';
 
 /** The roles in ascending order; each includes the permissions of those before it. */
@@ -19,6 +20,11 @@ export interface Viewer {
   readonly callerClass?: string;
   /** The caller's own key of the link-management API; absent when the gateway's own key is used. */
   readonly linksCredential?: Credential;
+}
+
+/** A viewer as a caller of `/mcp`: with the same permissions, in the class of agents. */
+export function asAgent(viewer: Viewer): Viewer {
+  return { ...viewer, callerClass: AGENT_CLASS };
 }
 
 /** Whether a viewer may do what `needed` is for. */
