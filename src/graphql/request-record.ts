@@ -71,8 +71,6 @@ export interface Observation {
   type: OperationRecord['type'];
   /** `null` for an operation that was refused before its execution. */
   caller: string | null;
-  /** See `Viewer`. */
-  callerClass: string | undefined;
   receipt: Receipt | null;
   readonly codes: Set<string>;
   hasData: boolean;

@@ -17,7 +17,7 @@ export function useObservation(options: {
   const finish = (running: Observation, { requestId, summary, viewer }: RequestRecord): void => {
     const { name, type, caller, codes, status } = running;
     // One that is refused before its execution has its class too: agents send many of those.
-    const callerClass = running.callerClass ?? shownClass(viewer?.callerClass);
+    const callerClass = shownClass(viewer?.callerClass);
     const cost = summary ?? running.receipt?.summary;
     const failed = codes.size > 0 || status >= 400;
     const answered = failed ? (running.hasData ? 'partial' : 'failed') : 'ok';
@@ -56,7 +56,6 @@ export function useObservation(options: {
         name: null,
         type: 'unknown',
         caller: null,
-        callerClass: undefined,
         receipt: null,
         codes: new Set(),
         hasData: false,
@@ -74,7 +73,6 @@ export function useObservation(options: {
       running.name = operation ? operationName(operation) : null;
       running.caller = viewer.name;
       const callerClass = shownClass(viewer.callerClass);
-      running.callerClass = callerClass;
       running.receipt = receipt;
       receipt.asker = { requestId: record.requestId, operation: running.name, callerClass };
       const { within } = events;
