@@ -3,9 +3,10 @@ import {
   type GraphQLNamedType,
   type GraphQLSchema,
   isObjectType,
+  printType,
 } from 'graphql';
 import { BadUserInput } from '../../errors.ts';
-import { bareType, firstSentence, fullType, signature, typesOfField } from './sdl.ts';
+import { bareType, firstSentence, signature, typesOfField } from './sdl.ts';
 
 type Field = GraphQLField<unknown, unknown>;
 
@@ -45,11 +46,11 @@ export function proseOf(schema: GraphQLSchema, names: readonly string[]): string
     if (type) full.set(name, type);
     else if (field) {
       fields.push(proseOfField(field));
-      for (const each of typesOfField(schema, field)) bare.set(each.name, each);
+      for (const each of typesOfField(field)) bare.set(each.name, each);
     } else throw unknownName(name);
   }
   const types = [
-    ...[...full.values()].map(fullType),
+    ...[...full.values()].map((type) => printType(type)),
     ...[...bare.values()].filter(({ name }) => !full.has(name)).map(bareType),
   ];
   const text = [...fields, ...types].join('\n\n');

@@ -4,7 +4,6 @@ import {
   type GraphQLField,
   type GraphQLInputField,
   type GraphQLNamedType,
-  type GraphQLSchema,
   getNamedType,
   isEnumType,
   isInputObjectType,
@@ -13,7 +12,6 @@ import {
   isScalarType,
   isUnionType,
   print,
-  printType,
 } from 'graphql';
 
 type Field = GraphQLField<unknown, unknown>;
@@ -30,11 +28,6 @@ export function signature(
 ): string {
   const list = args.map(shown).filter((text) => text !== null);
   return `${name}${list.length === 0 ? '' : `(${list.join(', ')})`}: ${String(type)}`;
-}
-
-/** A type with its prose, as in `schema.graphql`. */
-export function fullType(type: GraphQLNamedType): string {
-  return printType(type);
 }
 
 /** A type without prose. A type whose members are only names has one line. */
@@ -70,8 +63,10 @@ function input(value: GraphQLArgument | GraphQLInputField): string {
   return `${name}: ${String(type)}${literal ? ` = ${print(literal)}` : ''}`;
 }
 
-/** The types that a caller needs to write a field: its input types, and what it returns, without pages and their edges. */
-export function typesOfField(schema: GraphQLSchema, { args, type }: Field): GraphQLNamedType[] {
+/**
+ * The types that a caller needs to write a field: its input types, and what it returns, without pages and their edges.
+ */
+export function typesOfField({ args, type }: Field): GraphQLNamedType[] {
   const types = new Map<string, GraphQLNamedType>();
   const add = (named: GraphQLNamedType): void => {
     if (isScalarType(named) || types.has(named.name)) return;
@@ -87,7 +82,7 @@ export function typesOfField(schema: GraphQLSchema, { args, type }: Field): Grap
   else if (isUnionType(result)) {
     add(result);
     for (const member of result.getTypes()) add(member);
-  } else if (result !== schema.getQueryType()) add(result);
+  } else add(result);
   return [...types.values()];
 }
 
