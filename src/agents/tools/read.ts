@@ -23,7 +23,10 @@ export interface ReadOptions {
   readonly graph: AgentGraph;
 }
 
-/** `graph_read`: executes a query. Costs at most `maxCalls` upstream requests by its plan, and never more than that to each API. */
+/**
+ * `graph_read`: executes a query. Costs at most `maxCalls` upstream requests by its plan, and never more than that to
+ * each API.
+ */
 export function readTool(options: ReadOptions): AgentTool {
   return {
     name: 'graph_read',

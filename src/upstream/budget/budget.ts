@@ -228,9 +228,9 @@ export interface Budget {
    */
   forecast(heldMs: number): QueueForecast;
   /**
-   * Milliseconds until this number of further requests of jobs have had their responses, if others use as many slots as before:
-   * simulated for the first windows, and at the rate of the last one from then on. `heldMs` as for `forecast`, 0 by
-   * default. Costs no upstream request.
+   * Milliseconds until this number of further requests of jobs have had their responses, if others use as many slots
+   * as before: simulated for the first windows, and at the rate of the last one from then on. `heldMs` as for
+   * `forecast`, 0 by default. Costs no upstream request.
    */
   bulkForecastMs(calls: number, heldMs?: number): number;
   /**

@@ -236,8 +236,8 @@ export class Lanes<W extends Waiting> {
   }
 
   /**
-   * Number of entries before a waiting one; undefined if it does not wait, or is a refresh or in the lane `bulk`. `bids` are those
-   * of other processes; `behind` are those that it is before in any case.
+   * Number of entries before a waiting one; undefined if it does not wait, or is a refresh or in the lane `bulk`.
+   * `bids` are those of other processes; `behind` are those that it is before in any case.
    */
   position(
     waiting: W,

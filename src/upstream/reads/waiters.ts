@@ -210,8 +210,9 @@ export class Waiters<T> implements SlotRequest {
   }
 
   /**
-   * Waits for the response until a caller's deadline; a job has none. A caller whose turn comes sooner moves the request
-   * forward, while it waits: not one whose reads take only slots that are left. One with a fallback leaves after `fallbackMs` milliseconds, and the request continues.
+   * Waits for the response until a caller's deadline; a job has none. A caller whose turn comes sooner moves the
+   * request forward, while it waits: not one whose reads take only slots that are left. One with a fallback leaves
+   * after `fallbackMs` milliseconds, and the request continues.
    * @throws FallbackWillDo when it leaves for its fallback.
    * @throws BudgetExhausted `BUDGET_EXHAUSTED` as soon as its turn is known to be too late.
    * @throws the caller's abort reason, when they disconnect.
