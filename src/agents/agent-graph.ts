@@ -2,6 +2,7 @@ import { type GraphQLFormattedError, type GraphQLSchema, OperationTypeNode } fro
 import { GatewayError } from '../errors.ts';
 import type { OperationParser, ParsedOperation } from '../graphql/limits/parsed-operation.ts';
 import type { AgentTerms, ServerContext } from '../graphql/request-record.ts';
+import { bareId, byBareId } from '../graphql/requests/use-persisted-operations.ts';
 import { dryRunHeader } from '../http/door/caller.ts';
 import { idempotencyKeyHeader } from '../http/door/headers/idempotency-key.ts';
 import { loopTurns } from '../scheduling/loop-turns.ts';
@@ -79,19 +80,18 @@ const ENDPOINT = 'http://localhost/graphql';
 
 /** The graph as agents use it: each operation is a request for `/graphql`, with its limits, log line and costs. */
 export class AgentGraph {
+  /** The listed operations by bare id; `null` if all operations are allowed. */
+  readonly listed: ReadonlyMap<string, string> | null;
   readonly #options: AgentGraphOptions;
 
   constructor(options: AgentGraphOptions) {
+    const { persistedOperations } = options;
     this.#options = options;
+    this.listed = persistedOperations && byBareId(persistedOperations);
   }
 
   get schema(): GraphQLSchema {
     return this.#options.schema;
-  }
-
-  /** The listed operations by id; `null` if all operations are allowed. */
-  get listed(): ReadonlyMap<string, string> | null {
-    return this.#options.persistedOperations;
   }
 
   /**
@@ -102,7 +102,8 @@ export class AgentGraph {
    */
   parse({ operation, variables }: SentOperation): AgentOperation {
     const { listed } = this;
-    const text = listed ? listed.get(operation) : operation;
+    const id = listed && bareId(operation);
+    const text = id === null ? operation : listed?.get(id);
     if (text === undefined) {
       throw new GatewayError(
         'FORBIDDEN',
@@ -110,7 +111,7 @@ export class AgentGraph {
       );
     }
     const parsed = this.#options.parser.parse(text, variables);
-    return { ...parsed, text, id: listed ? operation : null, variables };
+    return { ...parsed, text, id, variables };
   }
 
   /** Executes an operation. */

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +11,7 @@ const file = join(folder, 'operations.json');
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const ACCOUNT = '{ account { username } }';
+const SELLER = '{ seller { currency } }';
 const operations = {
   channels: `# The newest channels.\n# Sorted by id.\nquery NewestChannels($count: Int!, $search: String) {
     channels(first: $count, search: $search, orderBy: { field: ID, direction: DESC }) { nodes { name } }
@@ -18,6 +20,7 @@ const operations = {
     createChannel(input: $input) { ... on Channel { name } }
   }`,
   account: ACCOUNT,
+  [`sha256:${hash('sha256', SELLER)}`]: SELLER,
   broken: '# It has no such field.\nquery Broken { acount { id } }',
   again: '# The same name.\nquery NewestChannels { account { id } }',
   unnamed: '# It has no name.\n{ account { id } }',
@@ -68,6 +71,10 @@ describe('An agent where operations are listed', () => {
     expect((data['channels'] as { nodes: unknown[] }).nodes).toHaveLength(2);
     const read = await agent.call('graph_read', { operation: 'account' });
     expect(read.json.data).toEqual({ account: { username: expect.any(String) } });
+    for (const operation of [hash('sha256', SELLER), `sha256:${hash('sha256', SELLER)}`]) {
+      const seller = await agent.call('graph_read', { operation });
+      expect(seller.json.data).toEqual({ seller: { currency: expect.any(String) } });
+    }
     const wrong = await agent.call('NewestChannels', { count: 'two' });
     expect(wrong.isError).toBe(true);
   });

@@ -40,7 +40,7 @@ export function useAutomaticPersistence(): Plugin {
 
 /** Accepts only the operations of a list, by their ids or with their exact texts. */
 export function useAllowList(operations: ReadonlyMap<string, string>): GatewayPlugin {
-  const listed = new Map([...operations].map(([id, text]) => [bareId(id), text]));
+  const listed = byBareId(operations);
   return {
     onParams({ params, request, context, setParams }) {
       if (context.agent?.isOwn) return;
@@ -58,6 +58,11 @@ export function useAllowList(operations: ReadonlyMap<string, string>): GatewayPl
       setParams({ ...rest, query: query ?? notFound() });
     },
   };
+}
+
+/** Listed operations by their bare ids. */
+export function byBareId(operations: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  return new Map([...operations].map(([id, text]) => [bareId(id), text]));
 }
 
 /** The names of the operation in a request. */
@@ -110,7 +115,7 @@ function hashOf({ extensions }: GraphQLParams): string | null {
 }
 
 /** An id without the name of its hash: `sha256:…`, as the draft has it, is the bare one of Apollo. */
-function bareId(id: string): string {
+export function bareId(id: string): string {
   return id.replace(/^sha256:(?=[\da-f]{64}$)/, '');
 }
 
