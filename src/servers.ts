@@ -1,5 +1,3 @@
-import { AgentGraph } from './agents/agent-graph.ts';
-import { leftOf } from './agents/answers/cost-line.ts';
 import { createMcpRoute, type McpRoute } from './agents/mcp-route.ts';
 import { createMetadataRoute } from './agents/resource-metadata.ts';
 import { AnswerTally } from './answers/answer-tally.ts';
@@ -436,12 +434,6 @@ function createMcp(
   graphql: Servers['graphql'],
 ): McpRoute {
   const { bodyPool, contexts, maskError, parser } = shared;
-  const graph = new AgentGraph({
-    schema,
-    parser,
-    persistedOperations: config.persistedOperations,
-    fetch: (request, context) => graphql.fetch(request, context),
-  });
   return createMcpRoute({
     clock,
     hasProvider: config.auth.mode === 'jwt',
@@ -455,8 +447,7 @@ function createMcp(
         budgetOf: async (viewer) => {
           const { links, market } = opened(viewer, shared);
           const done = () => Promise.resolve();
-          const state = (await links.budgetState(done)) ?? (await market.budgetState(done));
-          return state && leftOf(state);
+          return (await links.budgetState(done)) ?? (await market.budgetState(done));
         },
         cacheOnly: contexts.cacheOnly,
         changes: config.mcp.changes,
@@ -464,7 +455,12 @@ function createMcp(
         complain: (sentence) => events.emit('complaint', { sentence }),
         credentialOf: ({ linksCredential }) => linksCredential ?? keys.LINKS.credential,
         digest,
-        graph,
+        graph: {
+          schema,
+          parser,
+          persistedOperations: config.persistedOperations,
+          fetch: (request, context) => graphql.fetch(request, context),
+        },
         maskError,
         records,
       });

@@ -51,7 +51,8 @@ export interface ExecutionTerms extends Partial<AgentTerms> {
   readonly key?: string | null;
 }
 
-interface AgentGraphOptions {
+/** What the graph of agents is made of. */
+export interface AgentGraphOptions {
   readonly schema: GraphQLSchema;
   readonly parser: Pick<OperationParser, 'parse'>;
   /** The only allowed operations, by id; `null` if all are. */

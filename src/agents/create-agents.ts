@@ -7,10 +7,10 @@ import { encodeGlobalId } from '../graph/ids/global-id.ts';
 import type { MaskError } from '../graphql/mask-error.ts';
 import { requireSchemaAccess, type SchemaAccess } from '../graphql/schema-access.ts';
 import type { Clock } from '../scheduling/clock.ts';
+import type { CallerBudget } from '../upstream/budget/budgets.ts';
 import type { Records } from '../upstream/idempotency/records.ts';
 import type { AgentCall } from './agent-call.ts';
-import type { AgentGraph } from './agent-graph.ts';
-import type { BudgetLeft } from './answers/cost-line.ts';
+import { AgentGraph, type AgentGraphOptions } from './agent-graph.ts';
 import { Approvals, type ChangesAllowed } from './changes/approvals.ts';
 import { ChangeKeys } from './changes/change-keys.ts';
 import { Confirmations } from './changes/confirmations.ts';
@@ -29,7 +29,8 @@ export interface AgentParts {
   readonly access: SchemaAccess;
   /** Resolves for a caller whose own key the link-management API accepts: 0 or 1 upstream request. */
   readonly accepted: (viewer: Viewer) => Promise<void>;
-  readonly budgetOf: (viewer: Viewer) => Promise<BudgetLeft | null>;
+  /** The state of the rate limit for a caller; `null` if it is unknown. */
+  readonly budgetOf: (viewer: Viewer) => Promise<CallerBudget | null>;
   /** The context of an operation that is executed from the cache only. */
   readonly cacheOnly: (viewer: Viewer) => GraphContext;
   readonly changes: ChangesAllowed;
@@ -39,15 +40,16 @@ export interface AgentParts {
   readonly credentialOf: (viewer: Viewer) => Credential;
   /** An HMAC with a secret that all replicas have. */
   readonly digest: Digest;
-  readonly graph: AgentGraph;
+  readonly graph: AgentGraphOptions;
   readonly maskError: MaskError;
   readonly records: Records;
 }
 
 /** Creates all tools of agents, and what serves them. Loaded with the first request to `/mcp`. */
 export function createAgents(parts: AgentParts): McpHandler {
-  const { access, accepted, changes, clock, complain, credentialOf, digest, graph } = parts;
+  const { access, accepted, changes, clock, complain, credentialOf, digest } = parts;
   const { budgetOf, cacheOnly, maskError, records } = parts;
+  const graph = new AgentGraph(parts.graph);
   const once = new OnceRecords(records);
   const approvals = new Approvals({
     allowed: changes,

@@ -10,8 +10,9 @@ import {
 import manifest from '../../package.json' with { type: 'json' };
 import type { Viewer } from '../auth/viewer.ts';
 import type { MaskError } from '../graphql/mask-error.ts';
+import type { CallerBudget } from '../upstream/budget/budgets.ts';
 import type { AgentCall } from './agent-call.ts';
-import { type BudgetLeft, costLine } from './answers/cost-line.ts';
+import { type BudgetLeft, costLine, leftOf } from './answers/cost-line.ts';
 import { INSTRUCTIONS } from './instructions.ts';
 import { errorJson } from './tool-error.ts';
 import type { AgentTool, Decision, ToolArguments, ToolOutcome } from './tools/tool.ts';
@@ -24,8 +25,8 @@ export interface McpHandler {
 
 interface McpHandlerOptions {
   readonly tools: readonly AgentTool[];
-  /** What is left of the rate limit for a caller. */
-  readonly budgetOf: (viewer: Viewer) => Promise<BudgetLeft | null>;
+  /** The state of the rate limit for a caller; `null` if it is unknown. */
+  readonly budgetOf: (viewer: Viewer) => Promise<CallerBudget | null>;
   readonly maskError: MaskError;
 }
 
@@ -82,7 +83,8 @@ export function createAgentHandler({ budgetOf, maskError, tools }: McpHandlerOpt
   /** `null` if it is unknown: the result is worth more than this line. */
   async function budgetLeft({ viewer }: AgentCall): Promise<BudgetLeft | null> {
     try {
-      return await budgetOf(viewer);
+      const state = await budgetOf(viewer);
+      return state && leftOf(state);
     } catch (error) {
       maskError(error);
       return null;
