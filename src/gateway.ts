@@ -9,6 +9,7 @@ import { OwnKey } from './config/own-key.ts';
 import { createDigest } from './digest.ts';
 import type { UpstreamName } from './errors.ts';
 import { currentRequestId } from './http/door/every-request.ts';
+import { isLocal } from './http/door/local-caller.ts';
 import { shutDown } from './http/shutdown.ts';
 import { ListenError } from './http/socket/listen.ts';
 import { openJobFolder } from './jobs/storage/open-folder.ts';
@@ -305,7 +306,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
 async function startEmbedded({ sandboxPorts: { links, market } }: Config): Promise<Sandbox> {
   const { startSandbox } = await import('./sandbox/sandbox.ts');
   try {
-    return await startSandbox({ linksPort: links, marketPort: market });
+    return await startSandbox({ linksPort: links, marketPort: market, isLocal });
   } catch (error) {
     const cause = error instanceof Error ? error.message : String(error);
     throw new ListenError(

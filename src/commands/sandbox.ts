@@ -1,4 +1,5 @@
 import { EnvironmentReader } from '../config/environment.ts';
+import { isLocal } from '../http/door/local-caller.ts';
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts';
 import { readTextFile } from '../storage/text-file.ts';
 import { readOptions } from './arguments.ts';
@@ -24,7 +25,7 @@ export async function runSandbox(args: readonly string[], env: Environment): Pro
   const [linksPort, marketPort] = [port(SANDBOX_PORTS[0]), port(SANDBOX_PORTS[1])];
   try {
     if (reader.faults.length > 0) throw new Error(reader.faults.join(' ').replace(/\.$/, ''));
-    const sandbox = await startSandbox({ linksPort, marketPort });
+    const sandbox = await startSandbox({ linksPort, marketPort, isLocal });
     const stop = () => void sandbox.close();
     process.once('SIGINT', stop);
     process.once('SIGTERM', stop);

@@ -1,4 +1,5 @@
 import { machineClock, type SandboxClock } from './clock.ts';
+import type { IsLocal } from './http/fault-door.ts';
 import type { Fault } from './http/faults.ts';
 import type { LoggedRequest } from './http/log.ts';
 import { RateLimiter, type RateLimitOptions } from './http/rate-limit.ts';
@@ -33,6 +34,8 @@ export interface SandboxOptions {
   maxLimit?: number;
   /** Prefix of all paths, such as `/s`; default none. */
   pathPrefix?: string;
+  /** Decides who may set faults by HTTP; default nobody. */
+  isLocal?: IsLocal;
 }
 
 /** One of the two APIs: its address, its log of requests, and its scripted faults. */
@@ -69,7 +72,8 @@ export interface Sandbox {
 /** Starts both APIs on real sockets; rejects when a port is in use. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const clock = options.clock ?? machineClock;
-  const place = { host: options.host ?? '127.0.0.1', prefix: tidyPrefix(options.pathPrefix) };
+  const { host = '127.0.0.1', isLocal = () => false, pathPrefix } = options;
+  const place = { host, isLocal, prefix: tidyPrefix(pathPrefix) };
   const linksLimiter = new RateLimiter(
     {
       requests: 30,

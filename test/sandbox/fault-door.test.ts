@@ -1,7 +1,9 @@
 import { request as plainRequest } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { isLocal } from '../../src/http/door/local-caller.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { startWorld, type World } from '../support/gateway.ts';
+import { proxies, statusOf, usualHeaders } from '../support/proxies.ts';
 import { pageAt } from '../support/readme.ts';
 import { Caller, HandClock, until } from './caller.ts';
 
@@ -9,7 +11,7 @@ const clock = new HandClock();
 let sandbox: Sandbox;
 let api: Caller;
 beforeAll(async () => {
-  sandbox = await startSandbox({ clock, limit: { requests: 1000 } });
+  sandbox = await startSandbox({ clock, isLocal, limit: { requests: 1000 } });
   api = new Caller(sandbox);
 });
 beforeEach(() => sandbox.reset());
@@ -207,6 +209,26 @@ describe('the permission to set faults', () => {
     expect((await faults('GET')).body.faults).toEqual([]);
   });
 
+  it.each(proxies)('is denied through $by', async ({ headers, version }) => {
+    const sent = { url: sandbox.links.url, version, headers, path: '/__faults' };
+    expect(await statusOf({ ...sent, method: 'POST', body: '{"kind":"hang"}' })).toBe(403);
+    expect(await statusOf({ ...sent, method: 'DELETE' })).toBe(403);
+    expect((await faults('GET')).body.faults).toEqual([]);
+  });
+
+  it('is granted to programs of this machine, whatever else they send', async () => {
+    const headers = Object.fromEntries(usualHeaders.map((name) => [name, 'x']));
+    const sent = { url: sandbox.links.url, version: '1.1', headers, path: '/__faults' } as const;
+    expect(await statusOf({ ...sent, method: 'POST', body: '{"kind":"hang"}' })).toBe(201);
+  });
+
+  it('is denied to all where nobody is known to be of this machine', async () => {
+    const closed = await startSandbox();
+    const answer = await fetch(`${closed.links.url}/__faults`);
+    expect(answer.status).toBe(403);
+    await closed.close();
+  });
+
   it.each(['http://localhost:4173', 'http://127.0.0.1:8000', 'http://[::1]:3000'])(
     'is granted to pages of this machine: %s',
     async (origin) => {
@@ -223,6 +245,7 @@ describe('the gateway', () => {
   let world: World;
   beforeAll(async () => {
     world = await startWorld({
+      sandbox: { isLocal },
       env: { PORT: '0', LINKS_TIMEOUT_MS: '1000', MAX_WAIT_MS: '1000' },
     });
   });

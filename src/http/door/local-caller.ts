@@ -1,28 +1,32 @@
 import type { IncomingMessage } from 'node:http';
 
-/** What proxies add to a request that they pass on, as parts of lower-case names of headers. */
-const PASSED_ON = new RegExp(
+/** What the names of headers contain that proxies add to a request: whole words, between hyphens or underscores. */
+const ADDED_BY_PROXIES = new RegExp(
   [
-    // RFC 7239, RFC 9110, RFC 8586.
-    '^(?:forwarded|via|cdn-loop)$',
-    // The older form, and those of Envoy, IIS, Traefik and others.
-    '^x-(?:forwarded|original|envoy|arr|azure|proxy|ssl|varnish|haproxy|rewrite|ingress)(?:-|$)',
-    '^x-(?:scheme|url-scheme|http-host-override)$|^front-end-https$|^ssl-client-',
-    // Networks that deliver for others.
-    '^(?:x-)?(?:cf|cloudfront|fastly|akamai|amz|amzn|appengine|fly|vercel|nf|incap|ali-cdn|tailscale)-',
-    // The address of the client: X-Real-IP, True-Client-IP, X-Client-IP, X-Cluster-Client-IP, CF-Connecting-IP, ...
-    '(?:^|-|proxy)(?:real|client|connecting|remote|originating|source|peer|user)-?(?:ip|addr|address|host)$',
+    // Forwarded, X-Forwarded-For, X-HTTP-Forwarded-For, Max-Forwards, ...
+    'forward',
+    // Via, CDN-Loop, X-Original-Host, Proxy-Connection, X-SSL-Client-Cert, and the names of products and networks.
+    '(?:^|[-_])(?:via|cdn|edge|original|proxy|rewrite|ssl|arr|envoy|haproxy|ingress|varnish|akamai|amzn?|appengine|azure|cf|cloudfront|fastly|fly|incap|nf|railway|sucuri|tailscale|vercel)(?:[-_]|$)',
+    // The address, host and scheme of the client: X-Real-IP, X-Azure-ClientIP, Remote-Addr, X-Scheme, Front-End-Https, ...
+    '(?:^|[-_]|client|socket|user)(?:ip(?:v[46])?|addr|address)$',
+    '[-_](?:host|https|proto|scheme)(?:[-_]|$)',
   ].join('|'),
 );
 
 /**
- * Whether a request comes from this machine itself. A request that a proxy on it has forwarded does not, nor one
- * by DNS rebinding, which names another host. nginx as a proxy uses HTTP/1.0 by default, without a header that
+ * Whether a proxy has passed a request on. nginx before 1.29.7 uses HTTP/1.0 by default, without a header that
  * identifies it; current programs do not.
  */
-export function isLocal({ headers, httpVersion, socket }: IncomingMessage): boolean {
-  const loopback = /^(::ffff:)?127\.|^::1$/.test(socket.remoteAddress ?? '');
-  const named = /^(localhost|127\.[\d.]+|\[::1\])(:\d+)?$/i.test(headers.host ?? '');
-  if (!loopback || !named || httpVersion === '1.0') return false;
-  return !Object.keys(headers).some((name) => PASSED_ON.test(name));
+export function isPassedOn({ headers, httpVersion }: IncomingMessage): boolean {
+  return httpVersion !== '1.1' || Object.keys(headers).some((name) => ADDED_BY_PROXIES.test(name));
+}
+
+/**
+ * Whether a request comes from this machine itself. A request that a proxy on it has passed on does not, nor one
+ * by DNS rebinding, which names another host.
+ */
+export function isLocal(request: IncomingMessage): boolean {
+  const loopback = /^(::ffff:)?127\.|^::1$/.test(request.socket.remoteAddress ?? '');
+  const named = /^(localhost|127\.[\d.]+|\[::1\])(:\d+)?$/i.test(request.headers.host ?? '');
+  return loopback && named && !isPassedOn(request);
 }

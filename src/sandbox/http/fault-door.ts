@@ -10,11 +10,20 @@ const MAX_FAULTS = 100;
 const MAX_BODY_BYTES = 16 * 1024;
 
 const LOCAL_NAME = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i;
-const LOCAL_ADDRESS = /^(?:::ffff:)?127\.|^::1$/;
+
+/** Whether a request comes from this machine itself, and through no proxy. */
+export type IsLocal = (request: IncomingMessage) => boolean;
 
 /** Whether a path is that of the faults. */
 export function isFaultPath(path: string): boolean {
   return `${path}/`.startsWith(`${PATH}/`);
+}
+
+interface FaultDoor {
+  readonly faults: FaultList;
+  readonly isLocal: IsLocal;
+  /** Reads the body. */
+  readonly read: (maxBytes: number) => Promise<Buffer>;
 }
 
 /**
@@ -24,11 +33,10 @@ export function isFaultPath(path: string): boolean {
 export async function answerFaults(
   request: IncomingMessage,
   path: string,
-  faults: FaultList,
-  read: (maxBytes: number) => Promise<Buffer>,
+  { faults, isLocal, read }: FaultDoor,
 ): Promise<Answer> {
   const { origin } = request.headers;
-  const refusal = refuse(request);
+  const refusal = refuse(request, isLocal);
   const answer = refusal ?? act(request.method, path, faults, await read(MAX_BODY_BYTES));
   // The rest of the body is not read: the connection is closed.
   if (refusal) answer.headers['connection'] = 'close';
@@ -41,14 +49,12 @@ export async function answerFaults(
   return answer;
 }
 
-function refuse({ headers, socket }: IncomingMessage): Answer | null {
-  const { host = '', origin } = headers;
-  const passedOn = ['forwarded', 'via', 'x-forwarded-for'].some((name) => name in headers);
-  const local = LOCAL_ADDRESS.test(socket.remoteAddress ?? '') && LOCAL_NAME.test(host);
-  if (!local || passedOn || (origin !== undefined && !isLocalOrigin(origin))) {
+function refuse(request: IncomingMessage, isLocal: IsLocal): Answer | null {
+  const { 'content-length': length, origin } = request.headers;
+  if (!isLocal(request) || (origin !== undefined && !isLocalOrigin(origin))) {
     return problem(403, ['Only this machine may set faults.']);
   }
-  if (Number(headers['content-length'] ?? 0) > MAX_BODY_BYTES) {
+  if (Number(length ?? 0) > MAX_BODY_BYTES) {
     return problem(413, [`A fault has at most ${MAX_BODY_BYTES} bytes.`]);
   }
   return null;

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { SandboxClock } from '../clock.ts';
 import { type Answer, htmlPage, json, Refusal } from './answer.ts';
-import { answerFaults, isFaultPath } from './fault-door.ts';
+import { answerFaults, type IsLocal, isFaultPath } from './fault-door.ts';
 import { type Fault, FaultList } from './faults.ts';
 import type { LoggedRequest } from './log.ts';
 import type { RateLimiter } from './rate-limit.ts';
@@ -24,11 +24,12 @@ export interface ApiDefinition {
   page(request: SandboxRequest): Promise<Answer>;
 }
 
-/** The address of a server. */
+/** The address of a server, and who may set its faults. */
 export interface Listen {
   host: string;
   port: number;
   prefix: string;
+  isLocal: IsLocal;
 }
 
 const TOO_MANY = 'Too many requests. Please try again later.';
@@ -139,8 +140,10 @@ export class ApiServer {
     } else if (`${head.path}/`.startsWith('/api/')) {
       await this.#answerApi(api, head, request, response);
     } else if (isFaultPath(head.path)) {
+      const { faults } = this;
+      const { isLocal } = this.#listen;
       const read = async (maxBytes: number) => (await this.#read(request, maxBytes)).bytes;
-      send(response, await answerFaults(request, head.path, this.faults, read));
+      send(response, await answerFaults(request, head.path, { faults, isLocal, read }));
     } else {
       const answer = await api.page({ ...head, ...(await this.#read(request)), body: undefined });
       send(response, answer);

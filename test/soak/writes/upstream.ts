@@ -49,7 +49,7 @@ export class WritesUpstream implements AsyncDisposable {
     const limit = { requests: LIMIT, windowMs: WINDOW_MS } as const;
     const options = { ...limit, mode: 'sliding', resetFormat: 'epoch-ms' } as const;
     const limiter = new RateLimiter(options, machineClock);
-    const place = { host: '127.0.0.1', port: 0, prefix: '' };
+    const place = { host: '127.0.0.1', port: 0, prefix: '', isLocal: () => false };
     this.#server = new ApiServer(place, limiter, machineClock);
   }
 
