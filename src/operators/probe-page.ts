@@ -1,9 +1,10 @@
 import type { OwnKeys } from '../config/own-key.ts';
+import { isPassedOn } from '../http/door/local-caller.ts';
 import { jsonAnswer, respond, textAnswer } from '../http/respond.ts';
 import { inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { OperatorPage } from './operator-pages.ts';
-import { isProof } from './probe-proof.ts';
+import { Proofs } from './probe-proof.ts';
 import type { Probed } from './upstream-probe.ts';
 
 /** For how long the result of a probe is given again, in milliseconds. */
@@ -11,8 +12,8 @@ const REUSED_MS = 5000;
 
 /**
  * Answers `POST /probe`, by which `check-config --probe` has a running gateway ask its upstreams: the requests count in
- * the budget of the process that owns it. Only for who proves to have one of its upstream keys; however many ask, one
- * probe is under way at a time, and its result is given again for five seconds.
+ * the budget of the process that owns it. Only for who proves to have one of its upstream keys, directly and from no
+ * page; however many ask, one probe is under way at a time, and its result is given again for five seconds.
  */
 export function createProbePage({
   clock,
@@ -23,6 +24,7 @@ export function createProbePage({
   readonly keys: OwnKeys;
   readonly probe: () => Promise<Probed>;
 }): OperatorPage {
+  const proofs = new Proofs();
   let latest: { readonly probed: Promise<Probed>; endedAt: number } | null = null;
   const shared = (): Promise<Probed> => {
     if (latest && clock.now() - latest.endedAt < REUSED_MS) return latest.probed;
@@ -35,12 +37,13 @@ export function createProbePage({
     return begun.probed;
   };
   return (request, response) => {
-    const { authorization } = request.headers;
+    const { authorization, origin, 'sec-fetch-site': site } = request.headers;
+    const isDirect = origin === undefined && site === undefined && !isPassedOn(request);
     const secrets = Object.values(keys).flatMap(({ credential: { secret } }) => secret || []);
     if (request.method !== 'POST') {
       const refusal = textAnswer(405, 'Only POST is allowed.');
       respond(response, { ...refusal, headers: { Allow: 'POST' } });
-    } else if (!isProof(authorization, secrets, clock.wall())) {
+    } else if (!isDirect || !proofs.accept(authorization, secrets, clock.wall())) {
       respond(response, textAnswer(403, REFUSAL));
     } else {
       const answered = shared().then(

@@ -9,6 +9,7 @@ import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { proofOf } from '../../src/operators/probe-proof.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type Clock, systemClock } from '../../src/scheduling/clock.ts';
+import { statusOf } from '../support/proxies.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'probe-running-'));
@@ -167,6 +168,58 @@ describe('a probe beside a running gateway', () => {
     ]).toEqual(Array.from({ length: 8 }, () => 403));
     expect([sandbox.links.requests.length, await post(proof, 'GET')]).toEqual([0, 405]);
     expect(await post(proofOf(['another-key', key], now))).toBe(200);
+  });
+
+  it('takes a proof once, for as long as its time is valid', async () => {
+    const clock = new VirtualClock();
+    const { url } = await running({}, clock);
+    const post = async (authorization: string) =>
+      (await fetch(`${url}/probe`, { method: 'POST', headers: { authorization } })).status;
+    const { key } = sandbox.links;
+    const now = clock.wall();
+    const [early, late] = [proofOf([key], now - 59_000), proofOf([key], now + 59_000)];
+    expect([await post(late), await post(early)]).toEqual([200, 200]);
+    // Also after the result of the first would be given again.
+    for (const ms of [0, 6000, 112_000, 120_000]) {
+      await clock.advance(ms);
+      expect([await post(early), await post(late)]).toEqual([403, 403]);
+    }
+    const again = proofOf([key], clock.wall());
+    expect(again).not.toBe(proofOf([key], clock.wall()));
+    expect(await post(again)).toBe(200);
+  });
+
+  it('takes no proof with a repeated or another nonce', async () => {
+    const { url } = await running();
+    const post = async (authorization: string) =>
+      (await fetch(`${url}/probe`, { method: 'POST', headers: { authorization } })).status;
+    const proof = proofOf([sandbox.links.key], Date.now());
+    const [scheme, time, nonce = '', mac] = proof.split(' ');
+    const other = nonce.replace(/^./, (first) => (first === '0' ? '1' : '0'));
+    expect(await post([scheme, time, other, mac].join(' '))).toBe(403);
+    expect(await post([scheme, time, mac].join(' '))).toBe(403);
+    const both = await Promise.all([post(proof), post(proof)]);
+    expect(both.sort()).toEqual([200, 403]);
+  });
+
+  it('takes no proof from a page, or through a proxy', async () => {
+    const { url } = await running({ CORS_ORIGINS: 'https://app.example' });
+    for (const headers of [
+      { origin: 'https://evil.example' },
+      { origin: 'https://app.example' },
+      { origin: url },
+      { origin: 'null' },
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-origin' },
+      { 'x-forwarded-for': '203.0.113.9' },
+      { via: '1.1 proxy' },
+    ]) {
+      const authorization = proofOf([sandbox.links.key], Date.now());
+      const sent = { ...headers, authorization };
+      const asked = { url, path: '/probe', method: 'POST', version: '1.1', headers: sent } as const;
+      expect([headers, await statusOf(asked)]).toEqual([headers, 403]);
+    }
+    expect(sandbox.links.requests).toHaveLength(0);
   });
 
   it('uses the key that is in use after a rotation', async () => {

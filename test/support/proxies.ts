@@ -118,11 +118,10 @@ export async function statusOf(asked: {
   const { body = '', headers, method = 'GET', path, url, version } = asked;
   const { host, hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
-  const lines = Object.entries({
-    Host: host,
-    'Content-Length': String(body.length),
-    ...headers,
-  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  const usual = { Host: host, 'Content-Length': String(body.length) };
+  const lines = Object.entries({ ...usual, ...headers }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  );
   socket.write(`${method} ${path} HTTP/${version}\r\n${lines.join('')}\r\n${body}`);
   const [first] = (await once(socket, 'data')) as [Buffer];
   socket.destroy();
