@@ -1,3 +1,4 @@
+import { csvLine } from '../storage/csv.ts';
 import type { UsageRow } from './usage-row.ts';
 import { DAY_MS } from './usage-store.ts';
 
@@ -102,20 +103,15 @@ export class UsageSums {
   }
 }
 
-/** Writes groups as CSV (RFC 4180). A spreadsheet does not execute a name that looks like a formula. */
+/** Writes groups as CSV, see `csvLine`. */
 export function usageCsv(by: readonly UsageDimension[], groups: readonly UsageGroup[]): string {
   const columns = [
     ...usageDimensions.filter((each) => by.includes(each)),
     'calls',
     'saved',
   ] as const;
-  const lines = [columns, ...groups.map((group) => columns.map((each) => group[each] ?? ''))];
-  return lines.map((line) => `${line.map((cell) => cellOf(String(cell))).join(',')}\r\n`).join('');
-}
-
-function cellOf(text: string): string {
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  const lines = [columns, ...groups.map((group) => columns.map((each) => group[each]))];
+  return lines.map(csvLine).join('');
 }
 
 function dateOf(day: number): string {

@@ -1,4 +1,5 @@
 import { type GraphQLSchema, getNamedType, isCompositeType, Kind } from 'graphql';
+import { csvLine } from '../../storage/csv.ts';
 import { type ExportDocument, hasList, responseName } from './export-document.ts';
 import type { ExportedRow } from './export-rows.ts';
 
@@ -42,15 +43,14 @@ const jsonLines: LineWriter = {
 /** A column of a table: the response names from a row to a value. */
 type Column = readonly string[];
 
-/** Implements: RFC 4180, in UTF-8, with a header. Objects and lists in a cell are JSON. */
+/** A table in UTF-8, with a header. */
 function csvLines(columns: readonly Column[]): LineWriter {
   const withErrors = [...columns.map((column) => column.join('.')), '__errors'];
   return {
-    head: `${withErrors.map(cellOf).join(',')}\r\n`,
+    head: csvLine(withErrors),
     line: ({ errors, members }) => {
       const values = columns.map((column) => valueAt(members, column));
-      const all = [...values, errors.length > 0 ? errors : null];
-      return `${all.map(cellOf).join(',')}\r\n`;
+      return csvLine([...values, errors.length > 0 ? errors : null]);
     },
   };
 }
@@ -92,16 +92,4 @@ function valueAt(members: unknown, column: Column): unknown {
         : undefined,
     members,
   );
-}
-
-/** Texts that a spreadsheet would execute as a formula. */
-const FORMULA = /^[=+\-@\t\r]/;
-
-/** A value as a cell. A text that begins like a formula gets an apostrophe before it. */
-function cellOf(value: unknown): string {
-  if (value === null || value === undefined) return '';
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
-  const safe = FORMULA.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
