@@ -20,7 +20,7 @@ import type { ContextFactory } from './context.ts';
 import { schemaOfDryRuns } from './fields-of-dry-run.ts';
 import type { OperationParser } from './limits/parsed-operation.ts';
 import { selectsSecret } from './limits/validity.ts';
-import type { MaskError } from './mask-error.ts';
+import { isOfRequest, type MaskError } from './mask-error.ts';
 import { keysOfOperation } from './operation-keys.ts';
 
 interface JobExecutorOptions extends Pick<JobOperations, 'forecastMs'> {
@@ -110,7 +110,7 @@ export class JobExecutor implements JobOperations {
       // Nothing is wrong with what was aborted.
       if (signal.aborted) return { data: null, errors: [] };
       // A dry run ends parts that need responses, with errors that are not of the operation.
-      const own = context.dryRun ? errors.filter(isOfOperation) : errors;
+      const own = context.dryRun ? errors.filter(isOfRequest) : errors;
       return { data: data ?? null, errors: own.map((error) => shown(maskError(error))) };
     } catch (error) {
       return { data: null, errors: signal.aborted ? [] : [shown(maskError(error))] };
@@ -124,10 +124,6 @@ export class JobExecutor implements JobOperations {
     if (times.length === 0) return { oldest: null, newest: null };
     return { oldest: Math.min(...times), newest: Math.max(...times) };
   }
-}
-
-function isOfOperation({ originalError }: GraphQLError): boolean {
-  return originalError === undefined || originalError instanceof GatewayError;
 }
 
 /** An error as callers see it: what is for HTTP stays here. */

@@ -105,6 +105,15 @@ function isAboutValues(error: GraphQLError): boolean {
   );
 }
 
+/**
+ * Whether an error is one of the request itself: of its values, or one that the gateway has meant for its caller. The
+ * others of a dry run are caused by responses that it does not have.
+ */
+export function isOfRequest(error: GraphQLError): boolean {
+  const isOfField = error.path !== undefined && !isAboutValues(error);
+  return !isOfField || innermost(error) instanceof GatewayError;
+}
+
 /** An error of GraphQL without similar names: together, those reveal the whole schema. */
 export function withoutSuggestion(message: string): string {
   return message.replace(/ Did you mean .*\?$/s, '');

@@ -49,7 +49,7 @@ interface StartWorld {
 
 /**
  * Checks an export. No upstream request.
- * @throws GatewayError `BAD_USER_INPUT` for a query that cannot be exported, `FORBIDDEN` for one that the viewer may not
+ * @throws GatewayError `BAD_USER_INPUT` for a query that cannot be exported or values of a wrong type, `FORBIDDEN` for one that the viewer may not
  * execute, and the other codes of a dry run.
  */
 export async function checkedExport(
@@ -65,7 +65,7 @@ export async function checkedExport(
       'A CSV file has one level. Limit the inner lists with "first", or use the format JSONL.',
     );
   }
-  const { errors } = await operations.plan(document, {
+  const { errors, plan } = await operations.plan(document, {
     viewer,
     jobId: 'job',
     variables: { ...variables, ...variablesOf(document, START, mostRowsOf(document)) },
@@ -74,7 +74,12 @@ export async function checkedExport(
   });
   if (errors.length > 0) {
     const { code, message } = errorOf(errors);
-    throw new GatewayError(code, message);
+    throw code === 'BAD_USER_INPUT' ? new BadUserInput(message) : new GatewayError(code, message);
+  }
+  if (plan.calls + plan.saved.cache + plan.saved.coalesced === 0) {
+    throw new BadUserInput(
+      `"${document.list}" reads nothing from the APIs, so there is nothing to export. Query it directly.`,
+    );
   }
   return { task: { kind: 'EXPORT', format }, text: query, variables, name: document.list };
 }

@@ -175,4 +175,17 @@ describe('A dry run', () => {
     const { errors } = (await response.json()) as { errors: { extensions: { code: string } }[] };
     expect(errors.map(({ extensions }) => extensions.code)).toEqual(['BAD_USER_INPUT']);
   });
+
+  it.each([
+    ['PixelType', 'type', 'NONSENSE'],
+    ['PixelType', 'type', 5],
+    ['String', 'search', 5],
+    ['DateTimeRange', 'createdAt', { from: 'soon' }],
+  ])('complains about a variable of the type %s for %s: %j', async (type, argument, value) => {
+    const query = `query($value: ${type}) { pixels(${argument}: $value) { totalCount } }`;
+    const real = await world.ask(query, { value });
+    const dry = await world.ask(query, { value }, { 'x-gateway-dry-run': '1' });
+    expect(real.errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT' } }]);
+    expect(dry.errors).toEqual(real.errors);
+  });
 });

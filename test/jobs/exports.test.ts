@@ -188,6 +188,16 @@ describe('an export', () => {
     ],
     ['query @live { channels { nodes { id } } }', /@live/],
     ['{ users { id } }', /one query returns all of it/],
+    ['{ plans { id } }', /one query returns all of it/],
+    ['{ nodes(ids: ["Q2hhbm5lbDoxMDQ"]) { id } }', /one query returns all of it/],
+    ['{ jobs { nodes { id } } }', /"jobs" reads nothing from the APIs/],
+    ['{ jobs(state: DONE) { edges { node { name } } } }', /"jobs" reads nothing/],
+    ['{ channels @skip(if: true) { nodes { id } } }', /"channels" reads nothing/],
+    ['{ rateLimit(upstream: LINKS) { limit } }', /one list at its root/],
+    ['{ node(id: "Q2hhbm5lbDoxMDQ") { id } }', /one list at its root/],
+    ['{ usage { calls } }', /one list at its root/],
+    ['{ job(id: "Sm9iOjE") { id } }', /one list at its root/],
+    ['{ totalCountHistory(list: CHANNELS) { at } }', /one query returns all of it/],
   ])('refuses %s', async (query, reason) => {
     const world = await jobWorld();
     await expect(world.exports(query, {}, 'boss')).rejects.toThrow(reason);

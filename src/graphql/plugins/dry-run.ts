@@ -1,7 +1,7 @@
 import type { ExecutionResult, GraphQLError } from 'graphql';
-import { GatewayError } from '../../errors.ts';
 import type { DryRun } from '../../upstream/dry-run/dry-run.ts';
 import type { Receipt } from '../../upstream/receipt.ts';
+import { isOfRequest } from '../mask-error.ts';
 
 /** Maximum number of errors in the response to a dry run, without repetitions. */
 const MOST_ERRORS = 20;
@@ -26,9 +26,7 @@ export async function planned(
   }
   // A field that fails ends what is around it, and not what is under way there.
   await receipt.idle();
-  const telling = withoutRepeats(
-    errors.filter(({ originalError }) => originalError instanceof GatewayError),
-  );
+  const telling = withoutRepeats(errors.filter(isOfRequest));
   return {
     data: null,
     ...(telling.length > 0 ? { errors: telling } : {}),

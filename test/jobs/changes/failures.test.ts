@@ -158,3 +158,22 @@ it('leaves its limit per minute to whole lines', async () => {
     expect(within.length).toBeLessThanOrEqual(3);
   }
 });
+
+it('refuses lines with values of a wrong type before the first one is sent', async () => {
+  const world = await worldOfPixels();
+  const create =
+    'mutation($type: PixelType!, $tag: String!) { createPixel(input: {name: "a", tag: $tag, type: $type}) { __typename } }';
+  const lines = [
+    { type: 'GTM', tag: 'GTM-1' },
+    { type: 'NONSENSE', tag: 'GTM-1' },
+    { type: 'GTM', tag: 5 },
+    { type: 'GTM' },
+  ];
+  const id = await world.changes(create, lines);
+  const { error } = await world.reaches(id, ({ state }) => state === 'FAILED');
+  expect(error?.message).toContain('3 of 4 lines are invalid');
+  expect(await world.results(id)).toMatchObject(
+    [2, 3, 4].map((line) => ({ line, error: { code: 'BAD_USER_INPUT' } })),
+  );
+  expect(world.links.requests).toEqual([]);
+});
