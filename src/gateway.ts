@@ -97,7 +97,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
       config.metrics === 'off'
         ? null
         : {
-            budgets: () => budgetGauges(backends.clients),
+            budgets: () => budgetGauges(backends.clients, keys),
             cache: () => cache.size,
             classes: {
               configured: config.callerClasses,

@@ -133,6 +133,9 @@ export function createServers(config: Config, parts: Parts): Servers {
   const graphql = createGraphql(config, parts, shared);
   const state = createGatewayState({
     clients: parts.backends.clients,
+    clock: parts.clock,
+    keys: parts.keys,
+    scrub: parts.telemetry.scrub,
     health: parts.telemetry.health,
     idempotency: () => parts.records.gauges,
     shared: parts.replicas,

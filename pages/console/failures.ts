@@ -25,9 +25,13 @@ export function failuresInWords({ recent, replicas }: ConsoleState): string {
   });
   const causes = named.map(({ callers: [most], code, failed: times }) => {
     const isMost = most?.caller && most.count >= MOSTLY * times;
-    return isMost ? `${code}, mostly ${callerInWords(most)}` : code;
+    return { code, whose: isMost ? `, mostly ${callerInWords(most)}` : '' };
   });
-  return `${share(failed, operations)} of ${of} fail: ${causes.join('; ')}.`;
+  const [first] = causes;
+  // Said once if one caller has most failures of each code.
+  const all = causes.every(({ whose }) => whose === first?.whose) ? (first?.whose ?? '') : null;
+  const words = causes.map(({ code, whose: own }) => (all === null ? code + own : code));
+  return `${share(failed, operations)} of ${of} fail: ${words.join('; ')}${all ?? ''}.`;
 }
 
 /** What the latest start has changed: the share of failed operations before and since. */
@@ -44,13 +48,14 @@ export function healthInWords(upstream: UpstreamState): { bad: boolean; text: st
   const { answeredMsAgo, failure, free, heldMs, nextInMs, pausedMs } = upstream;
   const refused = `refused a request because of its rate limit, paused for ${timeToCome(pausedMs)}`;
   if (failure) {
-    const { inARow, reason, resource, since } = failure;
+    const { inARow, isUniform, reason, resource, since } = failure;
     const what = resource === null ? reason : `${reason} for ${resource}`;
-    const times =
-      inARow > 1 ? `since ${timeOfDay(since)}, ${inARow} in a row` : `at ${timeOfDay(since)}`;
+    const began = `since ${timeOfDay(since)}, ${inARow} in a row`;
+    const run = isUniform ? `${what} ${began}` : `failing ${began}, the latest: ${what}`;
+    const text = inARow > 1 ? run : `${what} at ${timeOfDay(since)}`;
     const ms = Math.max(heldMs, free > 0 ? 0 : (nextInMs ?? 0));
     const next = ms > 0 ? `next attempt in ${timeToCome(ms)}` : 'retried with the next request';
-    return { bad: true, text: `${what} ${times}, ${pausedMs > 0 ? refused : next}` };
+    return { bad: true, text: `${text}, ${pausedMs > 0 ? refused : next}` };
   }
   if (pausedMs > 0) return { bad: true, text: refused };
   if (answeredMsAgo === null) return { bad: false, text: 'no requests yet' };

@@ -81,13 +81,15 @@ function facts({ live, uptimeMs }: ConsoleState): string {
 function reasonLine(): { node: HTMLElement; update(reason: ReasonInWords): void } {
   const what = html('b');
   const advice = html('span');
-  const node = html('li', {}, what, ' ', advice);
+  const docs = html('code');
+  const node = html('li', {}, what, ' ', advice, ' See ', docs, '.');
   return {
     node,
     update(reason) {
       node.classList.toggle('grave', reason.grave);
       setText(what, reason.what);
       setText(advice, reason.advice);
+      setText(docs, reason.docs);
     },
   };
 }

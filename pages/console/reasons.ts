@@ -1,5 +1,5 @@
 import type { ConsoleState } from '../../src/console/console-state.ts';
-import { counted, inTime, timeToCome } from './words.ts';
+import { counted, inTime, timeOfDay, timeToCome } from './words.ts';
 
 type Degradation = ConsoleState['readiness']['degraded'][number];
 
@@ -9,6 +9,8 @@ export interface ReasonInWords {
   readonly grave: boolean;
   readonly what: string;
   readonly advice: string;
+  /** The section with details. */
+  readonly docs: string;
 }
 
 /** Why the gateway is not ready, or degraded, the gravest first; empty where all is well. */
@@ -16,13 +18,19 @@ export function reasonsInWords({ readiness, upstreams }: ConsoleState): ReasonIn
   const titleOf = (degradation: Degradation): string =>
     upstreams.find(({ upstream }) => upstream === degradation.upstream)?.title ?? 'An upstream';
   return [
-    ...readiness.reasons.map(({ reason }) => ({ key: reason, grave: true, ...unready[reason] })),
+    ...readiness.reasons.map(({ reason }) => ({
+      key: reason,
+      grave: true,
+      docs: docsOf(reason),
+      ...unready[reason],
+    })),
     ...readiness.degraded
       // It stands among the reasons already.
       .filter(({ reason }) => !readiness.reasons.some((grave) => grave.reason === reason))
       .map((degradation) => ({
         key: `${degradation.reason} ${degradation.upstream ?? ''}`,
         grave: false,
+        docs: docsOf(degradation.reason),
         ...degraded[degradation.reason](
           titleOf(degradation),
           degradation.retryAfterMs ?? null,
@@ -33,10 +41,30 @@ export function reasonsInWords({ readiness, upstreams }: ConsoleState): ReasonIn
   ];
 }
 
+/** Sections of their own; those of the others are the rows of the probe. */
+const sections: Readonly<Record<string, string>> = {
+  'budget-paused': 'tuning-the-budget',
+  'key-rejected': 'a-rejected-key',
+  'keys-not-saved': 'idempotency-keys',
+  'limit-too-high': 'tuning-the-budget',
+  'upstream-fails': 'an-upstream-that-does-not-respond',
+  'upstream-unreachable': 'an-upstream-that-does-not-respond',
+};
+
+function docsOf(reason: string): string {
+  return `docs/operations.md#${sections[reason] ?? 'probes'}`;
+}
+
 type Words = Pick<ReasonInWords, 'what' | 'advice'>;
 
 /** The title of an API inside a sentence. */
 const inside = (title: string): string => title.charAt(0).toLowerCase() + title.slice(1);
+
+const failing = (title: string, { cause, since = '' }: Degradation): Words => ({
+  what: `Requests to ${inside(title)} have failed since ${timeOfDay(Date.parse(since))}, the latest: ${cause}.`,
+  advice:
+    'Cached responses are served as stale. The gateway retries automatically. check-config --probe names the setting to correct, if there is one.',
+});
 
 const secretDiffers: Words = {
   what: 'Other replicas on this Redis use another REDIS_SECRET. This replica sends no upstream requests.',
@@ -71,19 +99,21 @@ const degraded: Readonly<
     advice:
       'Cached responses are served. Check whether other programs (co-tenants) use the same key.',
   }),
+  'key-rejected': (title, _ms, _slots, { since = '', upstream }) => ({
+    what: `${title} has rejected ${upstream}_API_KEY since ${timeOfDay(Date.parse(since))}.`,
+    advice: `Cached responses are served until their ttl expires. Write a valid key into the file in ${upstream}_API_KEY_FILE, or restart with one.`,
+  }),
   'keys-not-saved': () => ({
     what: 'Idempotency keys cannot be saved in STATE_DIR. They are accepted, and lost at a restart.',
-    advice: 'The log has the reason. Make the folder writable, or free space on its disk.',
+    advice:
+      'The log has the reason. Make the folder writable, free space on its disk, or stop the other process that uses it.',
   }),
   'limit-too-high': (title, _ms, _slots, { announced, configured, upstream }) => ({
     what: `${title} announces a limit of ${announced} requests; the configured limit is ${configured}.`,
     advice: `The gateway uses ${announced}. Set ${upstream}_RATE_LIMIT=${announced}.`,
   }),
-  'upstream-unreachable': (title) => ({
-    what: `Requests to ${inside(title)} fail.`,
-    advice:
-      'Cached responses are served as stale. The gateway retries automatically. The card of the API shows the cause.',
-  }),
+  'upstream-fails': (title, _ms, _slots, of) => failing(title, of),
+  'upstream-unreachable': (title, _ms, _slots, of) => failing(title, of),
   'redis-unreachable': () => ({
     what: 'Redis is unreachable. No upstream requests are sent.',
     advice: 'Cached responses are served. Check that Redis is running and reachable.',

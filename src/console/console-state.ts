@@ -31,6 +31,8 @@ export interface SlotState {
 interface FailureState {
   /** Of the latest, in a few words, e.g. `HTTP 500 with HTML`. */
   readonly reason: string;
+  /** Whether the others have the same reason. */
+  readonly isUniform: boolean;
   /** When the first failed, in milliseconds since 1970. */
   readonly since: number;
   readonly inARow: number;

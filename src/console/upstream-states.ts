@@ -68,6 +68,7 @@ function upstreamState(
     reachable: health.isReachable(upstream),
     failure: failures && {
       reason: scrub(failures.reason),
+      isUniform: failures.isUniform,
       since: Math.round(clock.wall() - (clock.now() - failures.since)),
       inARow: failures.inARow,
       resource: failures.resource,

@@ -1,6 +1,9 @@
+import type { OwnKeys } from '../config/own-key.ts';
 import type { Health } from '../observe/health.ts';
+import type { Scrub } from '../observe/log/scrub.ts';
 import type { IdempotencyGauges } from '../observe/metrics/write-metrics.ts';
 import type { ReplicaFault } from '../redis/standing.ts';
+import type { Clock } from '../scheduling/clock.ts';
 import type { Member } from '../upstream/budget/shared/shared-budgets.ts';
 import type { Client } from '../upstream/client.ts';
 
@@ -23,12 +26,17 @@ type Degradation = Omit<ReplicaFault, 'reason'> & {
   readonly reason:
     | ReplicaFault['reason']
     | 'budget-paused'
+    | 'key-rejected'
     | 'keys-not-saved'
     | 'limit-too-high'
+    | 'upstream-fails'
     | 'upstream-unreachable';
   /** The configured requests per window, and those that the upstream announces. */
   readonly configured?: number;
   readonly announced?: number;
+  /** Why requests fail, in a few words, and the time of the first of them, as ISO 8601. */
+  readonly cause?: string;
+  readonly since?: string;
 };
 
 /** The state of the other processes, if budgets and responses are shared. */
@@ -43,7 +51,10 @@ export interface SharedState {
 /** The parts of a running gateway that say how it is. */
 interface GatewayParts {
   readonly clients: readonly Client[];
+  readonly clock: Clock;
   readonly health: Health;
+  readonly keys: OwnKeys;
+  readonly scrub: Scrub;
   /** The records of idempotency keys. */
   readonly idempotency: () => Pick<IdempotencyGauges, 'isSaveFailing'>;
   /** `null` if this process is alone. */
@@ -60,14 +71,16 @@ export function createGatewayState(parts: GatewayParts): GatewayState {
 
 /**
  * Not ready only while it drains, and where budgets are shared before it has heard of the others. It is degraded while
- * an upstream has paused every key in use or grants each of them less than the settings say, while an upstream did not
- * answer lately, and while idempotency keys cannot be saved. A gateway that has not asked anything yet is neither.
+ * an upstream has paused every key in use or grants each of them less than the settings say, rejects the gateway's key,
+ * or gave no usable response lately, and while idempotency keys cannot be saved. A gateway that has not asked anything
+ * yet is neither.
  */
 function readiness(
-  { clients, health, idempotency, shared }: GatewayParts,
+  { clients, clock, health, idempotency, keys: ownKeys, scrub, shared }: GatewayParts,
   draining: boolean,
 ): Readiness {
   const degraded: Readiness['degraded'][number][] = [];
+  const since = (at: number): string => new Date(clock.wall() - (clock.now() - at)).toISOString();
   for (const client of clients) {
     const { upstream } = client;
     const { keys, mostGranted, pausedMs } = summaryOf(client);
@@ -79,7 +92,15 @@ function readiness(
     if (keys > 0 && mostGranted < configured) {
       degraded.push({ reason: 'limit-too-high', upstream, configured, announced: mostGranted });
     }
-    if (!health.isReachable(upstream)) degraded.push({ reason: 'upstream-unreachable', upstream });
+    const rejectedAt = client.keyRefusedAt(ownKeys[upstream].credential);
+    if (rejectedAt !== undefined) {
+      degraded.push({ reason: 'key-rejected', upstream, since: since(rejectedAt) });
+    }
+    const outage = health.outageOf(upstream);
+    if (outage) {
+      const reason = outage.isAnswered ? 'upstream-fails' : 'upstream-unreachable';
+      degraded.push({ reason, upstream, cause: scrub(outage.reason), since: since(outage.since) });
+    }
   }
   if (idempotency().isSaveFailing) degraded.push({ reason: 'keys-not-saved' });
   const reasons: Readiness['reasons'][number][] = [];

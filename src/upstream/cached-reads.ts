@@ -100,7 +100,8 @@ export class CachedReads implements IngredientSource {
   /** An entry, unless the key of its reader was rejected and the entry is too old. */
   #allowed<T>({ credential, key }: KeyedRead<T>, hit: Hit<T>): Hit<T> | undefined {
     const { authorization, cache } = this.#options;
-    if (hit.state !== 'fresh' && authorization.isRefused(credential)) return undefined;
+    if (hit.state !== 'fresh' && authorization.refusedAt(credential) !== undefined)
+      return undefined;
     if (!credential.ofCaller) return hit;
     // Another replica may know that a caller's key was rejected.
     const everything = everythingOf(scopeOfKey(key));

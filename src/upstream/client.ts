@@ -217,6 +217,11 @@ export class Client {
     return this.#wire.heldMs;
   }
 
+  /** Since when the upstream rejects one of the gateway's own keys, on `clock.now()`; undefined if it does not. */
+  keyRefusedAt(credential: Credential): number | undefined {
+    return this.#wire.authorization.refusedAt(credential);
+  }
+
   /** Number of watched responses. The watchers must limit it. */
   get watched(): number {
     return this.#refresher.watches.size;

@@ -3,6 +3,7 @@ import type { Clock } from '../scheduling/clock.ts';
 import type { RawAnswer } from './request.ts';
 import type { Witness, Witnessed } from './wire/exchange.ts';
 import { type Failure, systemCode } from './wire/failure.ts';
+import { rejectedKey } from './wire/key-authorization.ts';
 import { WireError } from './wire/send.ts';
 
 /** A problem, described for the operator in one or two sentences without URL, key or response. */
@@ -94,12 +95,14 @@ export class FaultWatch implements Witness {
     const at = this.#clock.now();
     const problems = diagnose(witnessed, this.subject, this.#clock.wall());
     this.last = { at, findings: [...problems, ...outageOf(witnessed, this.subject)] };
-    if (this.#hasWorked) return;
+    const { outcome } = witnessed;
+    // `KeyAuthorization` reports it, each time that a key is rejected.
+    const isOfKey = outcome.kind === 'failure' && outcome.failure.kind === 'unauthenticated';
+    if (this.#hasWorked || isOfKey) return;
     for (const { sentence } of problems) {
       if (!this.#complained.has(sentence)) this.#complain(sentence);
       this.#complained.add(sentence);
     }
-    const { outcome } = witnessed;
     this.#hasWorked = outcome.kind === 'value' && outcome.value !== null;
   }
 }
@@ -123,11 +126,7 @@ function faultOf(
       ? outcome.failure
       : { kind: 'absent', reason: '' };
   if (failure.kind === 'unauthenticated') {
-    return ownKey
-      ? configuration(
-          `${upstreamTitle[upstream]} rejects ${upstream}_API_KEY. Check that the key is complete, belongs to this installation and has not expired.`,
-        )
-      : null;
+    return ownKey ? configuration(rejectedKey(upstream)) : null;
   }
   // An outage is always reported as such.
   if (failure.kind === 'unavailable') return null;

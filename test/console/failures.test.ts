@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Fault } from '../../src/sandbox/http/faults.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { BusyGateway } from '../support/busy-gateway.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -47,6 +48,24 @@ describe('An upstream that fails', () => {
     await busy.ask('{ campaigns { totalCount } }');
     expect(busy.sandbox.links.requests).toHaveLength(before + 1);
     expect(await stage.look(busy)).toMatchObject({ failure: null, heldMs: 0 });
+  });
+
+  it('counts neither rejections of the key with failures of the API, nor one cause for another', async () => {
+    const busy = await stage.start();
+    const { links } = busy.sandbox;
+    const failWith = async (fault: Fault, times: number) => {
+      links.clearFaults();
+      links.fault(fault);
+      await fail(busy, times);
+      return (await stage.look(busy)).failure;
+    };
+    expect(await failWith({ kind: 'bad-key' }, 2)).toMatchObject({ inARow: 2, isUniform: true });
+    const html = { inARow: 3, isUniform: true, reason: 'HTTP 200 with HTML' };
+    expect(await failWith({ kind: 'html' }, 3)).toMatchObject(html);
+    const mixed = { inARow: 4, isUniform: false, reason: 'HTTP 404 with HTML' };
+    expect(await failWith({ kind: 'html', status: 404 }, 1)).toMatchObject(mixed);
+    const key = { inARow: 1, isUniform: true, reason: 'API key rejected' };
+    expect(await failWith({ kind: 'bad-key' }, 1)).toMatchObject(key);
   });
 
   it.each([

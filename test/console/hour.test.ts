@@ -84,7 +84,13 @@ describe('The events', () => {
     expect((await stage.look(busy)).reachable).toBe(false);
     busy.sandbox.links.clearFaults();
     await stage.clock.advance(50_000);
-    await busy.ask('{ account { username } }');
+    // A refusal does not show that it works.
+    busy.sandbox.links.fault({ kind: 'refuse-429', retryAfter: 10, times: 1 });
+    await busy.ask('{ account { username } }', { headers: { prefer: 'wait=1' } });
+    const refused = await stage.look(busy);
+    expect(refused.events.map(({ text }) => text)).not.toContain(
+      'The link-management API works again.',
+    );
     await stage.clock.advance(15_000);
     await busy.ask('{ account { username } }');
     const { events, reachable } = await stage.look(busy);

@@ -15,7 +15,8 @@ describe('the remedy on the pages, followed literally,', () => {
     writeFileSync(file, stage.sandbox.links.keys.expired);
     await stage.start({ LINKS_API_KEY: '', LINKS_API_KEY_FILE: file });
     expect(await stage.code(READ)).toBe('UPSTREAM_UNAUTHENTICATED');
-    expect(await stage.errors('UPSTREAM_UNAUTHENTICATED')).toBe(1);
+    expect(await stage.metric('gateway_upstream_key_accepted{upstream="LINKS"}')).toBe(0);
+    expect(await stage.degraded()).toMatchObject([{ reason: 'key-rejected', upstream: 'LINKS' }]);
     const { page, says } = runbook('GatewayKeyRefused');
     expect(says).toMatch(/check-config --probe .* LINKS_API_KEY_FILE .* within two seconds/);
     expect(page).toContain('check-config --probe');
@@ -24,6 +25,8 @@ describe('the remedy on the pages, followed literally,', () => {
     await stage.clock.advance(2000);
     expect(await stage.code(READ)).toBeUndefined();
     expect(stage.log).toContain('API key replaced');
+    expect(await stage.metric('gateway_upstream_key_accepted{upstream="LINKS"}')).toBe(1);
+    expect(await stage.degraded()).toEqual([]);
   });
 
   it('about GatewayUpstreamAway and GatewayUpstreamErrors states the cause outside the gateway', async () => {
@@ -38,7 +41,9 @@ describe('the remedy on the pages, followed literally,', () => {
     ];
     for (const field of fields) await stage.ask(`{ ${field} }`, { 'x-request-id': 'mine' });
     expect(await stage.metric('gateway_upstream_reachable{upstream="LINKS"}')).toBe(0);
-    expect(await stage.degraded()).toEqual([{ reason: 'upstream-unreachable', upstream: 'LINKS' }]);
+    expect(await stage.degraded()).toMatchObject([
+      { reason: 'upstream-unreachable', upstream: 'LINKS', cause: 'HTTP 502 with HTML' },
+    ]);
     for (const name of ['GatewayUpstreamAway', 'GatewayUpstreamErrors']) {
       const { page, says } = runbook(name);
       expect(says).toContain('check-config --probe');

@@ -1,4 +1,9 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { Fault } from '../../src/sandbox/http/faults.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -7,10 +12,20 @@ afterEach(() => busy?.close());
 
 const clock = new VirtualClock();
 
-async function start(env: Record<string, string> = {}): Promise<BusyGateway> {
-  busy = await busyGateway({ TTL_ACCOUNT_MS: '0', ...env }, { clock });
+async function start(env: Record<string, string> = {}, sandbox?: Sandbox): Promise<BusyGateway> {
+  const options = { clock, ...(sandbox && { sandbox }) };
+  busy = await busyGateway({ TTL_ACCOUNT_MS: '0', ...env }, options);
   return busy;
 }
+
+async function scrape({ url }: BusyGateway): Promise<string> {
+  return (await fetch(`${url}/metrics`)).text();
+}
+
+const REJECTED: Fault = {
+  kind: 'answer',
+  rewrite: (answer) => ({ ...answer, status: 401, body: { error: 1, message: 'Invalid API key' } }),
+};
 
 async function readyz({ url }: BusyGateway): Promise<{ status: number; body: unknown }> {
   const response = await fetch(`${url}/readyz`);
@@ -34,7 +49,14 @@ const unreachable = {
   body: {
     ready: true,
     reasons: [],
-    degraded: [{ reason: 'upstream-unreachable', upstream: 'LINKS' }],
+    degraded: [
+      {
+        reason: 'upstream-unreachable',
+        upstream: 'LINKS',
+        cause: expect.stringMatching(/^HTTP 500 with /),
+        since: expect.any(String),
+      },
+    ],
   },
 };
 const ready = { status: 200, body: { ready: true, reasons: [], degraded: [] } };
@@ -52,8 +74,7 @@ describe('/readyz', () => {
     expect(await readyz(gateway)).toEqual(ready);
     await call(gateway);
     expect(await readyz(gateway)).toEqual(unreachable);
-    const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
-    expect(metrics).toContain('gateway_upstream_reachable{upstream="LINKS"} 0');
+    expect(await scrape(gateway)).toContain('gateway_upstream_reachable{upstream="LINKS"} 0');
   });
 
   it('does not take one kind of resource that is never answered for the whole API', async () => {
@@ -88,13 +109,110 @@ describe('/readyz', () => {
       kind: 'answer',
       rewrite: (answer) => ({
         ...answer,
-        status: 401,
-        body: { error: 1, message: 'Invalid API key' },
+        status: 403,
+        body: { error: 1, message: 'You do not have this permission.' },
       }),
     });
-    for (let n = 0; n < 5; n += 1) await call(gateway);
+    await callMany(gateway);
+    await callMany(gateway);
     expect(await readyz(gateway)).toEqual(ready);
   });
+
+  it('says that the key is rejected, since when, and how it is corrected, until a read is accepted', async () => {
+    const gateway = await start();
+    const accepted = async () =>
+      /key_accepted\{upstream="LINKS"\} (\d)/.exec(await scrape(gateway))?.[1];
+    const advice = () =>
+      gateway.lines().filter(({ msg }) => /rejects LINKS_API_KEY/.test(String(msg)));
+    await call(gateway);
+    expect(await accepted()).toBe('1');
+    const { links } = gateway.sandbox;
+    for (const episode of [1, 2]) {
+      const since = new Date(clock.wall()).toISOString();
+      links.fault(REJECTED);
+      await callMany(gateway);
+      await clock.advance(300_000);
+      // It says nothing about the key.
+      links.clearFaults();
+      links.fault({ kind: 'error-500' });
+      await call(gateway);
+      const degraded = [{ reason: 'key-rejected', upstream: 'LINKS', since }];
+      expect(await readyz(gateway)).toEqual({ ...ready, body: { ...ready.body, degraded } });
+      expect(await accepted()).toBe('0');
+      expect(advice()).toHaveLength(episode);
+      links.clearFaults();
+      await call(gateway);
+      expect(await readyz(gateway)).toEqual(ready);
+      expect(await accepted()).toBe('1');
+    }
+  });
+
+  it('says how a wrong key is corrected that has replaced a valid one', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'key-')), 'key');
+    const sandbox = await startSandbox({ clock });
+    writeFileSync(file, sandbox.links.key);
+    const env = { LINKS_API_KEY: '', LINKS_API_KEY_FILE: file };
+    const gateway = await start(env, sandbox);
+    const advice = () =>
+      gateway.lines().filter(({ msg }) => /rejects LINKS_API_KEY/.test(String(msg)));
+    await call(gateway);
+    for (const [secret, times] of [
+      ['one', 1],
+      ['two', 2],
+    ] as const) {
+      writeFileSync(file, sandbox.links.keys.expired.replace(/.$/, secret));
+      await clock.advance(3000);
+      expect(await readyz(gateway)).toEqual(ready);
+      await call(gateway);
+      expect((await readyz(gateway)).body).toMatchObject({
+        degraded: [{ reason: 'key-rejected', upstream: 'LINKS' }],
+      });
+      expect(advice()).toHaveLength(times);
+    }
+    writeFileSync(file, sandbox.links.key);
+    await clock.advance(3000);
+    expect(await readyz(gateway)).toEqual(ready);
+    await gateway.close();
+    busy = undefined;
+    await sandbox.close();
+  });
+
+  it('is not concerned with a rejected key of a caller', async () => {
+    const gateway = await start({ AUTH_MODE: 'passthrough', LINKS_API_KEY: '' });
+    const headers = { authorization: 'Bearer made-up' };
+    for (let n = 0; n < 4; n += 1) await gateway.ask('{ account { username } }', { headers });
+    expect(await readyz(gateway)).toEqual(ready);
+    expect(await scrape(gateway)).not.toContain('key_accepted{upstream="LINKS"} 0');
+    expect(gateway.log()).not.toContain('rejects LINKS_API_KEY');
+  });
+
+  it.each([
+    ['HTML', { kind: 'html', status: 200 }, 'HTTP 200 with HTML'],
+    [
+      'JSON of something else',
+      { kind: 'answer', rewrite: (answer) => ({ ...answer, body: { hello: 'world' } }) },
+      expect.any(String),
+    ],
+  ] as const satisfies [string, Fault, unknown][])(
+    'says that the API fails if it answers with %s, also between requests without an answer',
+    async (_, fault, cause) => {
+      const gateway = await start();
+      const { links } = gateway.sandbox;
+      links.fault(fault);
+      const since = new Date(clock.wall()).toISOString();
+      await call(gateway);
+      links.clearFaults();
+      links.fault({ kind: 'drop' });
+      await gateway.ask('{ plans { id } }');
+      links.clearFaults();
+      links.fault(fault);
+      await clock.advance(1000);
+      await gateway.ask('{ pixels { totalCount } }');
+      const degraded = [{ reason: 'upstream-fails', upstream: 'LINKS', cause, since }];
+      expect(await readyz(gateway)).toEqual({ ...ready, body: { ...ready.body, degraded } });
+      expect(await scrape(gateway)).toContain('gateway_upstream_reachable{upstream="LINKS"} 0');
+    },
+  );
 
   it('says while a refusal has paused the budget, and for how long, and stays ready', async () => {
     const gateway = await start();

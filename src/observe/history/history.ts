@@ -156,10 +156,8 @@ export class History implements EventReader {
       const whom = { caller: keptCaller(caller, callerClass), requestId };
       this.log.add(kind, `${name}: ${method} ${resource}`, cause, whom);
     }
-    if (code === 'OK' || code === 'REFUSED') {
-      if (this.#unreachable.delete(upstream)) {
-        this.log.add('reachable', `${name} works again.`);
-      }
+    if (code === 'OK') {
+      if (this.#unreachable.delete(upstream)) this.log.add('reachable', `${name} works again.`);
     } else if (!this.#isReachable(upstream)) this.#unreachable.add(upstream);
   }
 

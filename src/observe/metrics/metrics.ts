@@ -48,6 +48,8 @@ export interface BudgetGauges {
   readonly remaining: number;
   /** Keys that are paused by a refusal. */
   readonly paused: number;
+  /** False while the upstream rejects the gateway's own key. */
+  readonly isKeyAccepted: boolean;
   readonly queued: Readonly<Record<QueueLane, number>>;
 }
 
@@ -205,6 +207,8 @@ function registerGauges(
   perUpstream('upstream_reachable', '0 after several failed requests in a row.', ({ upstream }) =>
     Number(reachable(upstream)),
   );
+  const accepted = '0 while the API rejects the key of the gateway.';
+  perUpstream('upstream_key_accepted', accepted, (of) => Number(of.isKeyAccepted));
   const waits = 'Requests that wait for a slot.';
   defineGauges(registry, 'gateway_queue_length', waits, ['upstream', 'lane'], () =>
     budgets().flatMap(({ queued, upstream }) =>

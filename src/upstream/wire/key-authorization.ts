@@ -1,5 +1,7 @@
 import type { Credential } from '../../auth/credential.ts';
+import { type UpstreamName, upstreamTitle } from '../../errors.ts';
 import type { AtOnce } from '../../scheduling/at-once.ts';
+import type { Clock } from '../../scheduling/clock.ts';
 import type { Call } from '../request.ts';
 import type { Exchanged } from './exchange.ts';
 
@@ -13,6 +15,17 @@ export interface Keys {
 
 /** Removes all data read with a rejected key of a caller: on all replicas when this resolves. */
 export type ForgetKey = (credential: Credential) => AtOnce<void>;
+
+/** What the operator does if an upstream rejects the gateway's own key. */
+export function rejectedKey(upstream: UpstreamName): string {
+  return `${upstreamTitle[upstream]} rejects ${upstream}_API_KEY. Check that the key is complete, belongs to this installation and has not expired.`;
+}
+
+interface KeyOptions {
+  readonly clock: Clock;
+  /** Called when one of the gateway's own keys is rejected for the first time since it was accepted. */
+  readonly onRefused: () => void;
+}
 
 /** Requests of one key between two rejections. */
 interface Era {
@@ -30,19 +43,21 @@ interface Era {
 export class KeyAuthorization {
   readonly #keys: Keys;
   readonly #forget: ForgetKey;
-  /** The partitions of the gateway's own keys whose last result was a rejection. */
-  readonly #refused = new Set<string>();
+  readonly #options: KeyOptions;
+  /** Since when the last result of one of the gateway's own keys is a rejection, by partition, on `clock.now()`. */
+  readonly #refused = new Map<string, number>();
   /** The requests sent since the last rejection of a key, by partition, if any is in flight. */
   readonly #eras = new Map<string, Era>();
 
-  constructor(keys: Keys, forget: ForgetKey) {
+  constructor(keys: Keys, forget: ForgetKey, options: KeyOptions) {
     this.#keys = keys;
     this.#forget = forget;
+    this.#options = options;
   }
 
-  /** Whether the last result of one of the gateway's own keys was a rejection. */
-  isRefused({ partition }: Credential): boolean {
-    return this.#refused.has(partition);
+  /** Since when one of the gateway's own keys is rejected, on `clock.now()`; undefined if its last result was another. */
+  refusedAt({ partition }: Credential): number | undefined {
+    return this.#refused.get(partition);
   }
 
   /** Waits for the result of a request that is sent now, and records whether its key was accepted. */
@@ -84,7 +99,10 @@ export class KeyAuthorization {
     if (era) era.over = true;
     this.#eras.delete(partition);
     if (ofCaller) return this.#forget(credential);
-    this.#refused.add(partition);
+    if (!this.#refused.has(partition)) {
+      this.#refused.set(partition, this.#options.clock.now());
+      this.#options.onRefused();
+    }
     return undefined;
   }
 }

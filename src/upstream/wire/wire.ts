@@ -7,7 +7,7 @@ import type { Call } from '../request.ts';
 import { AnnouncedLimit } from './announced-limit.ts';
 import { type Exchanged, type ExchangeOptions, exchange } from './exchange.ts';
 import { faultOf, outOfOrder, readError, reasonInWords } from './failure.ts';
-import { type ForgetKey, KeyAuthorization, type Keys } from './key-authorization.ts';
+import { type ForgetKey, KeyAuthorization, type Keys, rejectedKey } from './key-authorization.ts';
 import { NO_FEEDBACK } from './rate-limit-headers.ts';
 import { WireError } from './send.ts';
 
@@ -52,7 +52,10 @@ export class Wire {
     this.#breaker = new Breaker(options.clock);
     const { upstream } = options.api;
     this.#announced = events ? new AnnouncedLimit({ upstream, rateLimit, events }) : null;
-    this.authorization = new KeyAuthorization(keys, forget);
+    this.authorization = new KeyAuthorization(keys, forget, {
+      clock: options.clock,
+      onRefused: () => events?.emit('complaint', { sentence: rejectedKey(upstream) }),
+    });
   }
 
   get #upstream(): UpstreamName {
