@@ -1,8 +1,9 @@
-import { resolveArrayConnection } from '@pothos/plugin-relay';
 import { isFinal, type JobError, type JobProgress, type JobRecord } from '../../jobs/job.ts';
+import { windowOfRows } from '../../upstream/lists/window.ts';
 import { builder, connectionOf } from '../builder.ts';
 import type { GraphContext } from '../context.ts';
 import { parseId } from '../ids/global-id.ts';
+import { Connection } from '../rows/connection.ts';
 
 const JobKindRef = builder.enumType('JobKind', {
   description: 'What a job does.',
@@ -197,13 +198,17 @@ builder.queryField('jobs', (t) =>
       args: {
         state: t.arg({ type: JobStateRef, description: 'Only jobs in this state.' }),
       },
-      resolve: async (_root, { state, ...args }, { jobs, receipt, viewer, watcher }) => {
+      resolve: async (_root, { state, ...window }, { jobs, receipt, viewer, watcher }) => {
         receipt.changesWithTime();
         await jobs.refresh();
         const list = () => jobs.list(viewer, state ?? null);
         watcher?.look(`jobs ${state ?? ''}`, () => list().map(stateText).join(' '));
-        const all = list();
-        return { ...resolveArrayConnection({ args }, all), totalCount: all.length };
+        const rows = list().map((job, id) => ({ id, job }));
+        const name = `jobs${state ?? ''}`.toLowerCase();
+        const identity = ({ job }: (typeof rows)[number]) => job.id;
+        const { rows: edges, ...found } = await windowOfRows(rows, { name, identity }, window);
+        const ofJobs = edges.map(({ cursor, node }) => ({ cursor, node: node.job }));
+        return new Connection({ ...found, rows: ofJobs });
       },
     },
     ...connectionOf('Job', 'jobs'),

@@ -136,7 +136,7 @@ function orderOf<R extends Row>(
   const { direction, field } = given as GivenOrder;
   const chosen = order[field];
   if (!chosen) throw new TypeError(`there is no order ${field}`);
-  return { name: field, descending: direction === 'DESC', value: (row) => chosen.value(row) };
+  return { descending: direction === 'DESC', value: (row) => chosen.value(row) };
 }
 
 function wordsOf(search: unknown): readonly string[] {

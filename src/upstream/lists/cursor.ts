@@ -6,6 +6,8 @@ import type { SortValue } from './views/view.ts';
  * rows were added or deleted, even if its own row was.
  */
 export interface Cursor {
+  /** The name of the list that it is of, see `WalkedPages.name`. */
+  readonly list: string;
   /** 1-based, in pages of `perPage`. */
   readonly page: number;
   /** 0-based, in that page. */
@@ -20,19 +22,21 @@ export interface Cursor {
   readonly behind?: readonly string[];
   /** Number of rows of the whole list, if the upstream provided it. */
   readonly total?: number;
-  /** In a sorted list, the name of the order and the row's value in it. See `shortValue`. */
-  readonly sorted?: { readonly name: string; readonly value: SortValue };
+  /** In a sorted list, the row's value. See `shortValue`. */
+  readonly sorted?: { readonly value: SortValue };
 }
 
 /** Maximum number of rows that a cursor names before its own row, and after it. */
 export const NEIGHBORS = { before: 12, behind: 12 };
 
-/** A cursor without neighbors: nothing else was known of the row, or an earlier version created it. */
+/** What each cursor begins with: the name of its list. */
+const OF_LIST = /^([\da-z]{1,16})\/([^]+)$/;
+/** A cursor without neighbors: nothing else was known of the row. */
 const ALONE = /^c1:(\d{1,9}):(\d{1,9}):(\d{1,9}):(.{1,64})$/;
 const AMONG_OTHERS =
   /^c2:(\d{1,9}):(\d{1,9}):(\d{1,9}):(\d{0,9}):([^;,\s]{1,64});([^;\s]{0,780});([^;\s]{0,780})$/;
-/** The same in a sorted list: with the order and the value as JSON. */
-const SORTED = /^c3:([A-Z_]{1,40}):([^\n]{1,400})\n(.+)$/;
+/** The same in a sorted list: with the value as JSON. */
+const SORTED = /^c3:([^\n]{1,400})\n(.+)$/;
 /** The largest number that a cursor holds. */
 const MAX_NUMBER = 999_999_999;
 /** Visible ASCII without the separators of identities. */
@@ -40,7 +44,7 @@ const NAMEABLE = /^[!-+\--:<-~]{1,64}$/;
 
 /** The opaque text that clients store and send back. Its length is bounded for any identities. */
 export function encodeCursor(cursor: Cursor): string {
-  const { page, index, perPage, identity } = cursor;
+  const { list, page, index, perPage, identity } = cursor;
   const total = (cursor.total ?? MAX_NUMBER + 1) > MAX_NUMBER ? undefined : cursor.total;
   const place = `${page}:${index}:${perPage}`;
   const before = nameable(cursor.before, NEIGHBORS.before);
@@ -51,31 +55,34 @@ export function encodeCursor(cursor: Cursor): string {
       ? `c1:${place}:${identity}`
       : `c2:${place}:${total ?? ''}:${identity};${before.join()};${behind.join()}`;
   const { sorted } = cursor;
-  const head = sorted ? `c3:${sorted.name}:${JSON.stringify(sorted.value)}\n` : '';
-  return Buffer.from(head + text).toString('base64url');
+  const head = sorted ? `c3:${JSON.stringify(sorted.value)}\n` : '';
+  return Buffer.from(`${list}/${head}${text}`).toString('base64url');
 }
 
 /** @throws BadUserInput `BAD_USER_INPUT` for anything that `encodeCursor` did not make. */
 export function decodeCursor(text: string, argument: 'after' | 'before'): Cursor {
-  const decoded = Buffer.from(text, 'base64url').toString();
-  const cursor = decodeSorted(decoded) ?? decodePlace(decoded);
-  if (!cursor || cursor.page < 1 || cursor.perPage < 1) {
+  const [, list, rest = ''] = OF_LIST.exec(Buffer.from(text, 'base64url').toString()) ?? [];
+  const cursor = decodeSorted(rest) ?? decodePlace(rest);
+  if (list === undefined || !cursor || cursor.page < 1 || cursor.perPage < 1) {
     throw new BadUserInput(
       `"${argument}" is not a cursor of this API. Pass the cursor of an edge or of pageInfo unchanged.`,
     );
   }
-  return cursor;
+  return { list, ...cursor };
 }
 
-function decodePlace(text: string): Cursor | null {
+/** A cursor without the name of its list. */
+type Position = Omit<Cursor, 'list'>;
+
+function decodePlace(text: string): Position | null {
   return decodeAlone(text) ?? decodeAmongOthers(text);
 }
 
-function decodeSorted(text: string): Cursor | null {
-  const [, name, json, place] = SORTED.exec(text) ?? [];
-  if (name === undefined || json === undefined || place === undefined) return null;
+function decodeSorted(text: string): Position | null {
+  const [, json, place] = SORTED.exec(text) ?? [];
+  if (json === undefined || place === undefined) return null;
   const [cursor, value] = [decodePlace(place), parseValue(json)];
-  return cursor && value !== undefined ? { ...cursor, sorted: { name, value } } : null;
+  return cursor && value !== undefined ? { ...cursor, sorted: { value } } : null;
 }
 
 /** A sort value; `undefined` for anything else. */
@@ -89,13 +96,13 @@ function parseValue(json: string): SortValue | undefined {
   }
 }
 
-function decodeAlone(text: string): Cursor | null {
+function decodeAlone(text: string): Position | null {
   const [, page, index, perPage, identity] = ALONE.exec(text) ?? [];
   if (identity === undefined) return null;
   return { page: Number(page), index: Number(index), perPage: Number(perPage), identity };
 }
 
-function decodeAmongOthers(text: string): Cursor | null {
+function decodeAmongOthers(text: string): Position | null {
   const [, page, index, perPage, total, identity, before, behind] = AMONG_OTHERS.exec(text) ?? [];
   if (identity === undefined) return null;
   return {

@@ -116,6 +116,25 @@ export interface ListPage<R extends Row> {
 /** The page size of a list that is returned whole, and of a view. */
 export const WHOLE = 1_000_000;
 
+/** Rows as one page that is the whole list. */
+export function wholePage<R extends Row>(
+  rows: readonly R[],
+  more: Partial<ListPage<R>> = {},
+): ListPage<R> {
+  return {
+    number: 1,
+    rows,
+    last: true,
+    perPage: WHOLE,
+    total: rows.length,
+    certain: true,
+    placeholder: null,
+    distinct: true,
+    writes: 0,
+    ...more,
+  };
+}
+
 /** The page of a list in a response; `pageSize` rows were requested. */
 export function listPageOf<R extends Row>(
   list: List<R>,
@@ -127,22 +146,7 @@ export function listPageOf<R extends Row>(
   }: { readonly number: number; readonly pageSize: number; readonly writes: number },
 ): ListPage<R> {
   const { total, placeholder = null, arrival, distinct = false } = page;
-  if (!list.paged) {
-    const { rows } = page;
-    const perPage = WHOLE;
-    return {
-      number,
-      rows,
-      last: true,
-      perPage,
-      total,
-      certain: true,
-      placeholder,
-      arrival,
-      distinct,
-      writes,
-    };
-  }
+  if (!list.paged) return wholePage(page.rows, { total, placeholder, arrival, distinct, writes });
   const perPage = page.perPage ?? pageSize;
   // For a page past the end, some upstreams repeat the last one.
   const beyond = page.currentPage !== null && page.currentPage < number;

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import { GatewayError } from '../../errors.ts';
 import { type Steps, takeAll, until } from '../../scheduling/at-once.ts';
 import type { Access } from '../operation.ts';
@@ -31,6 +32,8 @@ export interface WalkedPages<R extends Row> {
   /** Reads in one turn the pages that the next `wanted` rows certainly fill, within the known pages. */
   ahead(from: ListPage<R>, wanted: number, towards: Ahead): Steps<void>;
   identity(row: R): string;
+  /** A short name that other lists do not have, nor other views of this one: the cursors of each are its own. */
+  readonly name: string;
   /** Number of rows of the whole list, as the latest page states it; null if it does not. */
   readonly total: number | null;
   /** Number of rows of a page; null if no page was read before. */
@@ -40,7 +43,7 @@ export interface WalkedPages<R extends Row> {
   /** The number of the last page, as far as it is known. */
   readonly lastPage: number | null;
   /** The value that the rows are sorted by, for a cursor; absent for a list in its own order. */
-  sortedBy?(row: R): { readonly name: string; readonly value: SortValue };
+  sortedBy?(row: R): SortValue;
   /** The indices on the first page between which rows have the sort value of a cursor; absent as above. */
   runOf?(cursor: Cursor): { readonly from: number; readonly to: number } | null;
   /**
@@ -54,9 +57,19 @@ export interface WalkedPages<R extends Row> {
 export class ReadPages<R extends Row> implements WalkedPages<R> {
   readonly #source: ListSource<R>;
   readonly #pages = new Map<number, ListPage<R>>();
+  readonly #view: string;
+  #name: string | null = null;
 
-  constructor(source: ListSource<R>) {
+  /** `view` is the key of the view that they are read for; empty for the list in its own order. */
+  constructor(source: ListSource<R>, view = '') {
     this.#source = source;
+    this.#view = view;
+  }
+
+  get name(): string {
+    const { path, query } = this.#source.list;
+    this.#name ??= crc32(JSON.stringify([path, query, this.#view])).toString(36);
+    return this.#name;
   }
 
   /**

@@ -151,8 +151,9 @@ export class Walk<R extends Row> {
   cursor({ number, perPage, rows, total }: ListPage<R>, index: number): string {
     const names = (some: readonly R[]) => some.map((each) => this.#identity(each));
     const row = rows[index] as R;
-    const sorted = this.#pages.sortedBy?.(row);
+    const value = this.#pages.sortedBy?.(row);
     return encodeCursor({
+      list: this.#pages.name,
       page: number,
       index,
       perPage,
@@ -160,7 +161,7 @@ export class Walk<R extends Row> {
       before: names(rows.slice(Math.max(0, index - NEIGHBORS.before), index).toReversed()),
       behind: names(rows.slice(index + 1, index + 1 + NEIGHBORS.behind)),
       ...(total === null ? {} : { total }),
-      ...(sorted ? { sorted } : {}),
+      ...(value === undefined ? {} : { sorted: { value } }),
     });
   }
 }

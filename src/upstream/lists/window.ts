@@ -1,7 +1,8 @@
 import { BadUserInput } from '../../errors.ts';
 import { type AtOnce, type Steps, takeSteps, until } from '../../scheduling/at-once.ts';
 import type { Row } from '../request.ts';
-import { decodeCursor } from './cursor.ts';
+import { type Cursor, decodeCursor } from './cursor.ts';
+import { WHOLE, wholePage } from './list-page.ts';
 import { placeholderView, placeholderWindow } from './placeholder-window.ts';
 import {
   type ListSource,
@@ -41,11 +42,43 @@ export function readWindow<R extends Row>(
   window: WindowArguments,
   view?: ListView<R> | null,
 ): AtOnce<Window<R> | null> {
-  return takeSteps(cutWindow(source, partOf(window), view ?? null));
+  const pages = pagesOf(source, view ?? null);
+  return takeSteps(cutWindow(source, partOf(window, pages), view ?? null, pages));
+}
+
+/**
+ * Cuts a window out of rows in memory. `name` is `WalkedPages.name`, and `identity` what distinguishes a row. No
+ * upstream request.
+ * @throws BadUserInput as `readWindow`.
+ */
+export function windowOfRows<R extends Row>(
+  rows: readonly R[],
+  { name, identity }: Pick<WalkedPages<R>, 'identity' | 'name'>,
+  window: WindowArguments,
+): AtOnce<Window<R>> {
+  const pages: WalkedPages<R> = {
+    name,
+    identity,
+    total: rows.length,
+    perPage: WHOLE,
+    pageSize: WHOLE,
+    lastPage: 1,
+    *page(number) {
+      return yield* until(wholePage(number === 1 ? rows : [], { number }));
+    },
+    *ahead() {
+      // There are no further pages.
+    },
+    forgetOutdated: () => false,
+  };
+  return takeSteps(new Walk(pages).cut(partOf(window, pages)));
 }
 
 /** @throws BadUserInput */
-function partOf({ first, after, last, before, offset }: WindowArguments): WindowPart {
+function partOf(
+  { first, after, last, before, offset }: WindowArguments,
+  pages: Pick<WalkedPages<Row>, 'name'>,
+): WindowPart {
   if (first != null && last != null)
     throw new BadUserInput('Pass either "first" or "last", not both.');
   if (offset != null && (last ?? after ?? before) != null)
@@ -53,20 +86,33 @@ function partOf({ first, after, last, before, offset }: WindowArguments): Window
   if (offset != null && offset < 0)
     throw new BadUserInput(`"offset" must be 0 or greater, not ${offset}.`);
   return {
-    after: after == null ? null : decodeCursor(after, 'after'),
-    before: before == null ? null : decodeCursor(before, 'before'),
+    after: after == null ? null : cursorIn(pages, after, 'after'),
+    before: before == null ? null : cursorIn(pages, before, 'before'),
     offset: offset ?? 0,
     count: checkCount(first ?? last ?? DEFAULT_WINDOW, last == null ? 'first' : 'last'),
     fromBack: last != null,
   };
 }
 
+/** @throws BadUserInput for a cursor of another list, whose position has no meaning in this one. */
+function cursorIn(
+  pages: Pick<WalkedPages<Row>, 'name'>,
+  text: string,
+  argument: 'after' | 'before',
+): Cursor {
+  const cursor = decodeCursor(text, argument);
+  if (cursor.list === pages.name) return cursor;
+  throw new BadUserInput(
+    `"${argument}" is a cursor of another list, or of this list with another search, filter or order. Pass a cursor of the same field with the same arguments.`,
+  );
+}
+
 function* cutWindow<R extends Row>(
   source: ListSource<R>,
   part: WindowPart,
   view: ListView<R> | null,
+  pages: WalkedPages<R>,
 ): Steps<Window<R> | null> {
-  const pages = pagesOf(source, view);
   const walk = new Walk(pages);
   try {
     let window = yield* walk.cut(part);
@@ -110,7 +156,7 @@ function* allRows<R extends Row>(
 }
 
 function pagesOf<R extends Row>(source: ListSource<R>, view: ListView<R> | null): WalkedPages<R> {
-  const pages = new ReadPages(source);
+  const pages = new ReadPages(source, view?.key);
   if (!view) return pages;
   const { caller } = source.access;
   const { upstream } = source.lists.reader;

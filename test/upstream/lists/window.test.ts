@@ -286,11 +286,9 @@ describe('readWindow', () => {
 
   test('refuses arguments that name no window before any call', async () => {
     const { window, calls } = createSource(ids(5), honest);
-    const cursor = encodeCursor({ page: 1, index: 0, perPage: 10, identity: '1' });
     for (const bad of [{ first: 1, last: 1 }, { first: -1 }, { last: 501 }, { after: 'x' }]) {
       await expect(window(bad)).rejects.toMatchObject({ code: 'BAD_USER_INPUT' });
     }
-    expect(decodeCursor(cursor, 'after')).toMatchObject({ page: 1, identity: '1' });
     expect(calls).toEqual([]);
   });
 });
@@ -315,15 +313,22 @@ describe('findById', () => {
 });
 
 describe('A forged cursor', () => {
-  const far = (page: number, perPage: number) =>
-    encodeCursor({ page, index: 3, perPage, identity: 'nobody' });
+  const far = async (
+    window: (args: WindowArguments) => Promise<{ cursors: string[] }>,
+    page: number,
+    perPage: number,
+  ) => {
+    const [own = ''] = (await window({ first: 1 })).cursors;
+    const { list } = decodeCursor(own, 'before');
+    return encodeCursor({ list, page, index: 3, perPage, identity: 'nobody' });
+  };
 
   test.each([
     ['tells how many rows there are', honest],
     ['answers with its last page again', { ...honest, pastEnd: 'last page again' as const }],
   ])('finds the end in a few calls where the upstream %s', async (_what, habits) => {
     const { calls, window } = createSource(ids(1000), habits, { pageSize: 10 });
-    await window({ last: 5, before: far(900_000, 10) });
+    await window({ last: 5, before: await far(window, 900_000, 10) });
     expect(calls.length).toBeLessThanOrEqual(5);
   });
 
@@ -333,7 +338,7 @@ describe('A forged cursor', () => {
     const page = lists.page.bind(lists);
     lists.page = ((...parameters: Parameters<typeof page>) =>
       calls.length > 50 ? Promise.reject(new Error('50 calls')) : page(...parameters)) as never;
-    const before = far(999_999_999, 999_999_999);
+    const before = await far(window, 999_999_999, 999_999_999);
     await expect(window({ last: 5, before })).rejects.toThrow('50 calls');
   });
 });

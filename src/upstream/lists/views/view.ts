@@ -5,8 +5,6 @@ export type SortValue = string | number | null;
 
 /** The order of a view. Rows with equal values stay in the order of the list. */
 export interface ListOrder<R extends Row> {
-  /** What the value is, e.g. `SCANS`: a cursor of one order has no position in another. */
-  readonly name: string;
   readonly descending: boolean;
   value(row: R): SortValue;
 }

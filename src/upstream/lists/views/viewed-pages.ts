@@ -1,6 +1,6 @@
 import { type AtOnce, andThen, type Steps, takeSteps, until } from '../../../scheduling/at-once.ts';
 import type { Row } from '../../request.ts';
-import { type ListPage, WHOLE } from '../list-page.ts';
+import { type ListPage, WHOLE, wholePage } from '../list-page.ts';
 import type { ReadPages, WalkedPages } from '../read-pages.ts';
 import { type Examiner, selectRows } from './select-rows.ts';
 import { type ListView, runOf, type SortValue, shortValue } from './view.ts';
@@ -14,7 +14,7 @@ export class ViewedPages<R extends Row> implements WalkedPages<R> {
   readonly perPage = WHOLE;
   readonly pageSize = WHOLE;
   readonly lastPage = 1;
-  readonly sortedBy?: (row: R) => { readonly name: string; readonly value: SortValue };
+  readonly sortedBy?: (row: R) => SortValue;
   readonly runOf?: NonNullable<WalkedPages<R>['runOf']>;
 
   constructor(pages: ReadPages<R>, view: ListView<R>, examiner: Examiner) {
@@ -23,9 +23,13 @@ export class ViewedPages<R extends Row> implements WalkedPages<R> {
     this.#examiner = examiner;
     const { order } = view;
     if (!order) return;
-    this.sortedBy = (row) => ({ name: order.name, value: shortValue(order.value(row)) });
+    this.sortedBy = (row) => shortValue(order.value(row));
     this.runOf = ({ sorted }) =>
-      sorted?.name === order.name ? runOf(this.#whole?.rows ?? [], order, sorted.value) : null;
+      sorted ? runOf(this.#whole?.rows ?? [], order, sorted.value) : null;
+  }
+
+  get name(): string {
+    return this.#pages.name;
   }
 
   /** Costs one upstream request for each uncached page of the list. */
@@ -38,17 +42,7 @@ export class ViewedPages<R extends Row> implements WalkedPages<R> {
     const pages = yield* this.#pages.all();
     const identity = (row: R): string => this.#pages.identity(row);
     const rows = yield* until(rowsOf(pages, this.#view, identity, this.#examiner));
-    return {
-      number: 1,
-      rows,
-      last: true,
-      perPage: WHOLE,
-      total: rows.length,
-      certain: true,
-      placeholder: null,
-      distinct: true,
-      writes: Math.min(...pages.map(({ writes }) => writes)),
-    };
+    return wholePage(rows, { writes: Math.min(...pages.map(({ writes }) => writes)) });
   }
 
   /** There are no further pages. */

@@ -45,20 +45,6 @@ describe('An order', () => {
     expect(await windowOf(world, view)).toMatchObject({ ids: [4, 3, 2, 1], total: 4 });
   });
 
-  it('goes on from a cursor of another order, and of none, where its item is', async () => {
-    list.rows = [5, 3, 8, 1].map((id) => ({ id, name: `${id}`, scans: 10 - id, date: null }));
-    const plain = await windowOf(world, { first: 2 });
-    const byId = { orderBy: { field: 'ID' } };
-    expect((await windowOf(world, { ...byId, after: plain.endCursor })).ids).toEqual([5, 8]);
-    const second = await windowOf(world, { ...byId, first: 2 });
-    const byScans = { orderBy: { field: 'SCANS' }, after: second.endCursor };
-    expect((await windowOf(world, byScans)).ids).toEqual([1]);
-    expect((await windowOf(world, { after: second.endCursor })).ids).toEqual([8, 1]);
-    // A direction does not change the place.
-    const descending = { orderBy: { field: 'ID', direction: 'DESC' }, after: second.endCursor };
-    expect((await windowOf(world, descending)).ids).toEqual([1]);
-  });
-
   it('goes on behind the value of an item that has another one by now', async () => {
     const env = { TTL_QR_CODES_MS: '0', STALE_WHILE_REVALIDATE_MS: '0', STALE_IF_ERROR_MS: '0' };
     await world.close();
