@@ -67,7 +67,7 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['observe', /^observe\//],
   ['config', /^config\//],
   ['auth', /^auth\//],
-  ['base', /^((errors|resources|bounded-map|digest)\.ts$|(scheduling|storage)\/)/],
+  ['base', /^((errors|resources|bounded-map|digest|visible-text)\.ts$|(scheduling|storage)\/)/],
   ['sandbox', /^sandbox\//],
 ];
 

@@ -1,4 +1,4 @@
-import { html } from './dom.ts';
+import { html, refill } from './dom.ts';
 import type { Column } from './table.ts';
 
 /** A caller of a state. */
@@ -47,7 +47,7 @@ export function callersColumn<Row>(
         if (shown === words) return;
         shown = words;
         const nodes = callers.flatMap((each) => [', ', ...callerNodes(each)]);
-        list.replaceChildren(...(nodes.length > 0 ? nodes.slice(1) : ['–']));
+        refill(list, nodes.length > 0 ? nodes.slice(1) : ['–']);
       };
     },
   };

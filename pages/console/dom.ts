@@ -1,7 +1,9 @@
+import { visibleText } from '../../src/visible-text.ts';
+
 /** What an element has beside its children: attributes by their names. */
 type Attributes = Readonly<Record<string, string | number>>;
 
-/** Makes an HTML element. Strings become text, whatever they contain: nothing here is read as HTML. */
+/** Makes an HTML element. Strings become text, whatever they contain: nothing here is read as HTML, or turns other text around. */
 export function html<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
   attributes: Attributes = {},
@@ -24,9 +26,18 @@ function fill<Made extends Element>(
   attributes: Attributes,
   children: readonly (Node | string)[],
 ): Made {
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
-  element.append(...children);
+  for (const [name, value] of Object.entries(attributes)) setAttribute(element, name, value);
+  element.append(...shown(children));
   return element;
+}
+
+/** Replaces the children of an element. */
+export function refill(element: Element, children: readonly (Node | string)[]): void {
+  element.replaceChildren(...shown(children));
+}
+
+function shown(children: readonly (Node | string)[]): (Node | string)[] {
+  return children.map((each) => (typeof each === 'string' ? visibleText(each) : each));
 }
 
 /** The element of the document with this id. @throws Error where the document has none */
@@ -37,7 +48,8 @@ export function byId(id: string): HTMLElement {
 }
 
 /** Changes a text only where it differs: what stays is not laid out again, and a selection in it holds. */
-export function setText(node: Element, text: string): void {
+export function setText(node: Element, words: string): void {
+  const text = visibleText(words);
   if (node.textContent === text) return;
   const { firstChild } = node;
   if (firstChild instanceof Text && !firstChild.nextSibling) firstChild.data = text;
@@ -46,11 +58,9 @@ export function setText(node: Element, text: string): void {
 
 /** Changes an attribute only where it differs; `null` takes it away. */
 export function setAttribute(element: Element, name: string, value: string | number | null): void {
-  if (value === null) {
-    if (element.hasAttribute(name)) element.removeAttribute(name);
-  } else if (element.getAttribute(name) !== String(value)) {
-    element.setAttribute(name, String(value));
-  }
+  const text = value === null ? null : visibleText(String(value));
+  if (text === null) element.removeAttribute(name);
+  else if (element.getAttribute(name) !== text) element.setAttribute(name, text);
 }
 
 /** A child that stands for one thing as long as that is there. */

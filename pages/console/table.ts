@@ -1,4 +1,4 @@
-import { html, type Keyed, keyedChildren, setAttribute } from './dom.ts';
+import { html, type Keyed, keyedChildren, setAttribute, setText } from './dom.ts';
 
 /** A column of a table: its head, and how its cell is filled for a row. */
 export interface Column<Row> {
@@ -23,8 +23,7 @@ export function textColumn<Row>(
       const text = html('span');
       cell.append(text);
       return (row) => {
-        const words = textOf(row);
-        if (text.textContent !== words) text.textContent = words;
+        setText(text, textOf(row));
         setAttribute(text, 'class', classOf(row));
       };
     },

@@ -1,4 +1,4 @@
-import { html } from './dom.ts';
+import { html, refill } from './dom.ts';
 
 /** The one box with details of what is pointed at. */
 export class Tooltip {
@@ -11,7 +11,7 @@ export class Tooltip {
   /** Shows it above a point of the window, or below where there is no room, and never beyond the edges. */
   show(x: number, y: number, content: readonly (Node | string)[]): void {
     const box = this.#box;
-    box.replaceChildren(...content);
+    refill(box, content);
     box.hidden = false;
     const { offsetHeight: height, offsetWidth: width } = box;
     const left = Math.max(

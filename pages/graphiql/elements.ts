@@ -1,3 +1,5 @@
+import { visibleText } from '../../src/visible-text.ts';
+
 /** Makes an element with a class, and puts text or other elements into it. */
 export function make<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
@@ -6,7 +8,7 @@ export function make<Name extends keyof HTMLElementTagNameMap>(
 ): HTMLElementTagNameMap[Name] {
   const element = document.createElement(name);
   if (className) element.className = className;
-  element.append(...children);
+  element.append(...children.map((each) => (typeof each === 'string' ? visibleText(each) : each)));
   return element;
 }
 

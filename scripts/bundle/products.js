@@ -20,7 +20,7 @@ export const server = { folder: 'dist', sources: ['src'] };
 /** @type {Product} */
 export const pages = {
   folder: join('dist', 'pages'),
-  sources: ['pages', 'client'],
+  sources: ['pages', 'client', 'src/visible-text.ts'],
   // The client is part of a page, what is built of it is not.
   except: /^client.(?![\w-]+\.ts$)/,
 };

@@ -1,5 +1,6 @@
 import { ConfigError } from '../config/config.ts';
 import { ListenError } from '../http/socket/listen.ts';
+import { visibleText } from '../visible-text.ts';
 import { CommandError, exitCode, UsageError } from './faults.ts';
 
 /** What a process that fails says, and the code that it ends with. */
@@ -10,12 +11,11 @@ interface Failure {
 
 /** A sentence for a failure that a person can fix; the stack for a bug of ours. */
 export function describeFault(error: unknown): Failure {
-  if (error instanceof UsageError) {
-    return { text: `${error.message} Try --help.`, code: exitCode.usage };
-  }
-  if (error instanceof ConfigError) return { text: error.message, code: exitCode.usage };
-  if (error instanceof CommandError) return { text: error.message, code: error.exitCode };
-  if (error instanceof ListenError) return { text: error.message, code: exitCode.fault };
+  const failure = (text: string, code: number) => ({ text: visibleText(text), code });
+  if (error instanceof UsageError) return failure(`${error.message} Try --help.`, exitCode.usage);
+  if (error instanceof ConfigError) return failure(error.message, exitCode.usage);
+  if (error instanceof CommandError) return failure(error.message, error.exitCode);
+  if (error instanceof ListenError) return failure(error.message, exitCode.fault);
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return { text, code: exitCode.fault };
+  return failure(text, exitCode.fault);
 }

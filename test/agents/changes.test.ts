@@ -191,6 +191,23 @@ describe('A change', () => {
     }
   });
 
+  it('shows characters of a name that turn the text around', async () => {
+    const named = { operation: CREATE, variables: { name: 'pdf.\u202Eexe\u2066' } };
+    const confirmation = await agent.confirm(named.operation, named.variables);
+    await agent.call('graph_change', { ...named, confirmation });
+    const { data } = await agent.call('graph_read', {
+      operation: '{ channels(search: "pdf.") { nodes { id name } } }',
+    });
+    const [{ id } = { id: '' }] = (data['channels'] as { nodes: { id: string }[] }).nodes;
+    const variables = { input: { id, name: 'a\u202Eb' } };
+    const update = `mutation ($input: UpdateChannelInput!) {
+      updateChannel(input: $input) { ... on Error { message } } }`;
+    const priced = await agent.call('graph_price', { operation: update, variables });
+    expect(priced.json['effects']).toEqual([
+      expect.stringMatching(/ Channel "pdf\.\\u202eexe\\u2066"\. .*"name":"a\\u202eb"/),
+    ]);
+  });
+
   it('whose result is a secret is made once for each confirmation', async () => {
     const admin = agentOf('admin');
     const confirmation = await admin.confirm(LOGIN);

@@ -7,6 +7,7 @@ import {
   type OperationDefinitionNode,
   typeFromAST,
 } from 'graphql';
+import { visibleText } from '../../../src/visible-text.ts';
 import { button, make } from '../elements.ts';
 import { sizeText } from '../words.ts';
 
@@ -80,7 +81,9 @@ export class Files {
     });
     const draw = (): void => {
       const file = this.#chosen.get(key);
-      text.textContent = file ? `${file.name}, ${sizeText(file.size)}` : 'no file chosen';
+      text.textContent = file
+        ? `${visibleText(file.name)}, ${sizeText(file.size)}`
+        : 'no file chosen';
       remove.hidden = !file;
     };
     const choose = (file: File | undefined): void => {

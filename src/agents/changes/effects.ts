@@ -1,3 +1,4 @@
+import { visibleText } from '../../visible-text.ts';
 import { firstSentence } from '../describe/sdl.ts';
 import type { ChangedField } from './changed-fields.ts';
 
@@ -34,7 +35,8 @@ async function effectOf({ args, field }: ChangedField, nameOf: NameOfObject): Pr
     each ? [`${each.type} ${JSON.stringify(each.name)}`] : [],
   );
   const about = targets.length > 0 ? ` Concerns ${targets.join(', ')}.` : '';
-  return `${field.name}: ${firstSentence(field.description)}${about} Input: ${inputText(args)}`;
+  const what = `${field.name}: ${firstSentence(field.description)}`;
+  return visibleText(`${what}${about} Input: ${inputText(args)}`);
 }
 
 /** The values of members that are IDs by their names. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../../scheduling/clock.ts';
+import { visibleText } from '../../visible-text.ts';
 import type { RemoteJob } from './gateway-client.ts';
 
 /** Between two lines where the line cannot be replaced, in milliseconds. */
@@ -22,7 +23,8 @@ export class JobProgressLine {
    * Shows a text if it has changed; where the line is not replaced, not more than one in ten seconds unless it is
    * urgent.
    */
-  show(text: string, isUrgent = false): void {
+  show(words: string, isUrgent = false): void {
+    const text = visibleText(words);
     if (text === this.#shown) return;
     if (this.#isReplaced) {
       // A line that is broken into two could not be replaced. Some terminals do not tell their width.

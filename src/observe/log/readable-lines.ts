@@ -1,3 +1,4 @@
+import { visibleText } from '../../visible-text.ts';
 import { type LogStream, writeNow } from './logger.ts';
 
 /** The members of every line, and of a line about a defect. */
@@ -30,11 +31,11 @@ export function readableLines(
     const words = [
       paint(DIM, clock),
       paint(colors[level] ?? DIM, level.padEnd(5)),
-      msg,
-      paint(DIM, pairs(shown).join(' ')),
+      visibleText(msg),
+      paint(DIM, visibleText(pairs(shown).join(' '))),
     ];
     const lines = [words.filter((word) => word !== '').join(' ')];
-    return `${[...lines, ...stack.map((at) => `    ${at}`)].join('\n')}\n`;
+    return `${[...lines, ...stack.map((at) => `    ${visibleText(at)}`)].join('\n')}\n`;
   };
   return {
     write: (line) => stream.write(readable(line)),

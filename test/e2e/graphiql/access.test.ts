@@ -107,6 +107,9 @@ describeWith(chromium, 'GraphiQL of a gateway', () => {
     await page.locator('#cost').getByText('at most 2 upstream requests').waitFor();
     await run(page);
     await page.locator('.result-window').getByText('"menu').waitFor();
+    const turning = { name: 'a\u202Efdp.exe', mimeType: 'text/csv', buffer };
+    await field.setInputFiles(turning);
+    await page.locator('.file-name').getByText('a\\u202efdp.exe, 15 B').waitFor();
     const choose = (bytes: number) =>
       field.setInputFiles({
         name: 'large.csv',
