@@ -1,5 +1,5 @@
 import { asMap } from '../upstream/decode/fields.ts';
-import type { Api, RawAnswer, Verdict } from '../upstream/request.ts';
+import type { Api, JudgeContext, RawAnswer, Verdict } from '../upstream/request.ts';
 import { readRetryAfter } from '../upstream/wire/rate-limit-headers.ts';
 import { failureVerdict, parseBody, plainText, unusableVerdict } from '../upstream/wire/verdict.ts';
 
@@ -16,7 +16,10 @@ export const linksApi: Api = {
   judge,
 };
 
-function judge(answer: RawAnswer, context: { readonly wallMs: number }): Verdict {
+function judge(answer: RawAnswer, context: JudgeContext): Verdict {
+  const isWrite = context.method !== 'GET';
+  // There can be no body: the status alone says that it has happened.
+  if (isWrite && answer.status === 204) return { kind: 'success', body: {} };
   const body = parseBody(answer);
   const members = body.kind === 'json' ? body.members : {};
   const outcome = readError(members);
@@ -33,7 +36,10 @@ function judge(answer: RawAnswer, context: { readonly wallMs: number }): Verdict
     // Some installations put an HTTP status into `error` and respond with 200.
     return failureVerdict(outcome ?? answer.status, readMessage(members));
   }
-  if (answer.status >= 200 && answer.status < 300) return { kind: 'success', body: members };
+  if (answer.status >= 200 && answer.status < 300) {
+    if (!isWrite) return { kind: 'success', body: members };
+    return { kind: 'unconfirmed', detail: `HTTP ${answer.status} with JSON without an \`error\`` };
+  }
   if (answer.status === 401) return { kind: 'unauthenticated' };
   if (answer.status === 403) return { kind: 'forbidden' };
   return unusableVerdict(answer.status, 'JSON without an `error` member');
@@ -41,20 +47,23 @@ function judge(answer: RawAnswer, context: { readonly wallMs: number }): Verdict
 
 /**
  * The `error` member: success, a failure (with its HTTP status, or `null`), or missing. In list responses it may
- * be inside `data` instead, there mostly as the string "0".
+ * be inside `data` instead, there mostly as the string "0". Without it, `success` can say that it failed.
  */
 function readError(
   members: Readonly<Record<string, unknown>>,
 ): 'success' | 'untold' | number | null {
-  const error = members['error'] ?? asMap(members['data'])?.['error'];
-  if (error === undefined || error === null) return 'untold';
-  if (typeof error === 'object') return Object.keys(error).length === 0 ? 'untold' : null;
-  if (typeof error === 'boolean') return error ? null : 'success';
-  const text = typeof error === 'string' ? error.trim().toLowerCase() : error;
-  if (text === '') return 'untold';
+  const error = members['error'] ?? asMap(members['data'])?.['error'] ?? '';
+  const text = typeof error === 'object' ? Object.keys(error).join() : String(error).trim();
+  if (text === '') return isNone(members['success']) ? null : 'untold';
+  if (isNone(error)) return 'success';
   const status = Number(text);
-  if (text === 'false' || status === 0) return 'success';
   return status >= 400 && status < 600 ? status : null;
+}
+
+/** Whether a value is 0 or false, also as text. */
+function isNone(value: unknown): boolean {
+  const text = typeof value === 'object' ? '' : String(value).trim().toLowerCase();
+  return text === 'false' || (text !== '' && Number(text) === 0);
 }
 
 function readMessage(members: Readonly<Record<string, unknown>>): unknown {

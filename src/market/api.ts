@@ -1,5 +1,5 @@
 import { parseInteger } from '../upstream/decode/fields.ts';
-import type { Api, RawAnswer, Verdict } from '../upstream/request.ts';
+import type { Api, JudgeContext, RawAnswer, Verdict } from '../upstream/request.ts';
 import { readRetryAfter } from '../upstream/wire/rate-limit-headers.ts';
 import { saysInvalidCode } from '../upstream/wire/refusal-words.ts';
 import { failureVerdict, parseBody, plainText, unusableVerdict } from '../upstream/wire/verdict.ts';
@@ -35,7 +35,7 @@ export function createMarketApi(encoding: MarketPostEncoding): Api {
 }
 
 /** `status` is never read: installations translate its text. */
-function judge(answer: RawAnswer, context: { readonly wallMs: number }): Verdict {
+function judge(answer: RawAnswer, context: JudgeContext): Verdict {
   const body = parseBody(answer);
   const refused = body.kind === 'json' && parseInteger(body.members['error']) === 429;
   if (answer.status === 429 || refused) {

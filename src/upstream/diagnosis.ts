@@ -136,12 +136,13 @@ function faultOf(
     );
   }
   // A missing or forbidden object says nothing about the configuration.
-  if (failure.kind !== 'invalid') return null;
+  if (failure.kind !== 'invalid' && failure.kind !== 'unserved') return null;
+  const what = failure.kind === 'invalid' ? failure.detail : `HTTP ${status}: ${failure.why}`;
   const page = text.trimStart().startsWith('<');
   return configuration(
     page
       ? `${setting} serves a web page instead of the API (HTTP ${status} with HTML). Check its host and path.`
-      : `${setting} does not serve the expected API (${failure.detail}). Check its host and path.`,
+      : `${setting} does not serve the expected API (${what}). Check its host and path.`,
   );
 }
 

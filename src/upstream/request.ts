@@ -292,9 +292,13 @@ export type Verdict =
   | { readonly kind: 'unauthenticated' }
   | { readonly kind: 'forbidden' }
   | { readonly kind: 'rejected'; readonly reason: string }
+  /** A web server has answered in place of the API, which did not get the request. `why` names the likely cause. */
+  | { readonly kind: 'unserved'; readonly status: number; readonly why: string }
   /** No usable response: HTML, broken JSON, an empty body, a server error. `detail` is for the log. */
   | { readonly kind: 'unavailable'; readonly detail: string }
-  | { readonly kind: 'invalid'; readonly detail: string };
+  | { readonly kind: 'invalid'; readonly detail: string }
+  /** A response to a write that does not say whether it has happened. */
+  | { readonly kind: 'unconfirmed'; readonly detail: string };
 
 /** The protocol of one upstream API: only the differences between the two. */
 export interface Api {
@@ -317,7 +321,13 @@ export interface Api {
     credential: string,
   ) => void;
   /** Classifies a response. Never throws. */
-  readonly judge: (answer: RawAnswer, context: { readonly wallMs: number }) => Verdict;
+  readonly judge: (answer: RawAnswer, context: JudgeContext) => Verdict;
+}
+
+/** What a response answers, and when it came. */
+export interface JudgeContext {
+  readonly method: Call<unknown>['method'];
+  readonly wallMs: number;
 }
 
 /** When, and as of which write, a response was requested: determined when its request is sent. */

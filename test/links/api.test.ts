@@ -7,7 +7,7 @@ const wallMs = Date.parse('2026-01-31T09:30:00Z');
 
 function judge(status: number, body: unknown, headers: Record<string, string> = {}): Verdict {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  return linksApi.judge({ status, headers, text }, { wallMs });
+  return linksApi.judge({ status, headers, text }, { method: 'GET', wallMs });
 }
 
 const data = { id: 1 };
@@ -77,7 +77,7 @@ describe('the `error` member', () => {
 
   test('reads an answer without it by its status', () => {
     expect(judge(200, { data })).toEqual({ kind: 'success', body: { data } });
-    expect(judge(404, { message: 'Not found' }).kind).toBe('invalid');
+    expect(judge(404, { message: 'Not found' }).kind).toBe('unserved');
     expect(judge(401, { message: 'Unauthenticated.' }).kind).toBe('unauthenticated');
     expect(judge(403, {}).kind).toBe('forbidden');
     expect(judge(502, {}).kind).toBe('unavailable');
@@ -90,8 +90,8 @@ describe('no JSON object', () => {
   test.each([
     [200, 'invalid'],
     [302, 'invalid'],
-    [404, 'invalid'],
-    [405, 'invalid'],
+    [404, 'unserved'],
+    [405, 'unserved'],
     [500, 'unavailable'],
     [503, 'unavailable'],
   ])('reads HTML with status %i as %s, and repeats nothing of it', (status, kind) => {

@@ -7,7 +7,7 @@ const api = createMarketApi('json');
 
 function judge(status: number, body: unknown): Verdict {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  return api.judge({ status, headers: {}, text }, { wallMs: 0 });
+  return api.judge({ status, headers: {}, text }, { method: 'GET', wallMs: 0 });
 }
 
 describe('authorize', () => {
@@ -95,9 +95,9 @@ describe('judge', () => {
   });
 
   test('reads 404 without `msg` as a fault', () => {
-    expect(judge(404, { message: 'The route could not be found.' }).kind).toBe('invalid');
-    expect(judge(404, '<html>').kind).toBe('invalid');
-    expect(judge(404, '').kind).toBe('invalid');
+    expect(judge(404, { message: 'The route could not be found.' }).kind).toBe('unserved');
+    expect(judge(404, '<html>').kind).toBe('unserved');
+    expect(judge(404, '').kind).toBe('unserved');
   });
 
   test.each([

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../scheduling/clock.ts';
 import { asMap, DecodeError } from '../decode/fields.ts';
-import type { Api, Call, DecodeContext, RawAnswer, Verdict } from '../request.ts';
+import type { Api, Call, DecodeContext, JudgeContext, RawAnswer, Verdict } from '../request.ts';
 import type { Failure } from './failure.ts';
 import {
   type Feedback,
@@ -117,7 +117,11 @@ function understand<T>(
 ): Exchanged<T> {
   const wallMs = upstreamWallMs(answer, options.clock);
   const feedback = readFeedback(answer, wallMs, options);
-  const verdict = presentable(options, call, judge(options.api, answer, wallMs, secret));
+  const verdict = presentable(
+    options,
+    call,
+    judge(options.api, answer, { method: call.method, wallMs }, secret),
+  );
   switch (verdict.kind) {
     case 'limited': {
       const refused = { retryAfterMs: verdict.retryAfterMs };
@@ -140,15 +144,15 @@ function understand<T>(
 }
 
 /** Classifies a response. Callers may see the reason of a refusal, but not a key that is repeated in it. */
-function judge(api: Api, answer: RawAnswer, wallMs: number, secret: string): Verdict {
-  const verdict = api.judge(answer, { wallMs });
+function judge(api: Api, answer: RawAnswer, context: JudgeContext, secret: string): Verdict {
+  const verdict = api.judge(answer, context);
   if (!('reason' in verdict) || secret === '') return verdict;
   // Some JSON writers put a backslash before each slash. A reason may be cut, so its source is searched.
   const text = [secret, secret.replaceAll('/', '\\/')].reduce(
     (rest, spelling) => rest.replaceAll(spelling, HIDDEN),
     answer.text,
   );
-  return text === answer.text ? verdict : api.judge({ ...answer, text }, { wallMs });
+  return text === answer.text ? verdict : api.judge({ ...answer, text }, context);
 }
 
 /** The text of a caller that messages may repeat. */

@@ -33,11 +33,26 @@ export function readError(upstream: UpstreamName, cause: Failure): GatewayError 
       return error('UPSTREAM_FORBIDDEN', 'forbids this request: the API key lacks the permission.');
     case 'unavailable':
       return error('UPSTREAM_UNAVAILABLE', 'is unavailable.', cause.detail);
+    case 'unserved':
+      return unservedError(upstream, cause);
     case 'invalid':
+    case 'unconfirmed':
       return error('UPSTREAM_INVALID_RESPONSE', 'sent an invalid response.', cause.detail);
     default:
       return new UpstreamRejected(upstream, cause.reason);
   }
+}
+
+/** The error of a request that the API did not get. `rest` is about its effect. */
+function unservedError(
+  upstream: UpstreamName,
+  { status, why }: Extract<Failure, { kind: 'unserved' }>,
+  rest = '',
+): GatewayError {
+  const sentence = `${upstreamTitle[upstream]} did not get this request (HTTP ${status}): ${why}.`;
+  const cause = `HTTP ${status}: ${why}`;
+  const details = { upstream, status };
+  return new GatewayError('UPSTREAM_INVALID_RESPONSE', `${sentence}${rest}`, { details, cause });
 }
 
 /** The local error for a failed read of another replica; `null` if its code is not sufficient. */
@@ -71,6 +86,7 @@ export function writeError(
   cause: Failure,
   check: string | null,
 ): GatewayError {
+  if (cause.kind === 'unserved') return unservedError(upstream, cause, ' Nothing was changed.');
   if (outcomeOf(cause) !== 'unknown') return readError(upstream, cause);
   const reason = 'detail' in cause ? cause.detail : cause;
   const advice = check === null ? 'It is safe to retry.' : `Check ${check} before you retry.`;
@@ -113,6 +129,7 @@ export function reasonInWords(failure: Failure, timeoutMs: number): string | und
     return code === '' ? what : `${what} (${code})`;
   }
   if (failure.kind === 'unauthenticated') return 'API key rejected';
+  if (failure.kind === 'unserved') return `HTTP ${failure.status}: ${failure.why}`;
   return 'detail' in failure ? failure.detail.slice(0, LONGEST_REASON) : undefined;
 }
 

@@ -7,12 +7,27 @@ const maxReasonLength = 300;
 
 const noReason = 'The API gave no reason.';
 
-/** Statuses that a server in front of the API sends, with their meaning: the API did not receive the request. */
+/** Statuses of a server in front of the API that are about the request itself: a rejection, with its reason. */
 const refusedUnseen: Readonly<Record<number, string>> = {
   413: 'The request is too large.',
   414: 'The URL of the request is too long.',
   415: 'The content type is not supported.',
   431: 'The request headers are too large.',
+};
+
+const REDIRECTED = 'it is redirected to another address';
+
+/** Statuses of a server in front of the API that are about the host, with their likely cause. */
+const unserved: Readonly<Record<number, string>> = {
+  301: REDIRECTED,
+  307: REDIRECTED,
+  308: REDIRECTED,
+  400: 'the web server takes it for malformed',
+  404: 'the web server has nothing at its address',
+  405: 'the host blocks its method',
+  411: 'the host requires a content length',
+  421: 'the host does not serve the name in the base URL',
+  501: 'the host does not support its method',
 };
 
 /** The classification of responses common to both APIs: the parsed body, and the words of a refusal. */
@@ -36,6 +51,10 @@ export function parseBody(answer: RawAnswer): ParsedBody {
   try {
     value = JSON.parse(text);
   } catch {
+    // It can be the begin of a response of the API.
+    if (/^[[{]/.test(text)) {
+      return { kind: 'unusable', verdict: faulty(answer.status, 'broken JSON') };
+    }
     return unusable(answer.status, text.startsWith('<') ? 'HTML' : 'a body that is not JSON');
   }
   const members = Array.isArray(value) ? undefined : asMap(value);
@@ -45,12 +64,18 @@ export function parseBody(answer: RawAnswer): ParsedBody {
 }
 
 /**
- * An inconclusive response: a server error from 500 on, otherwise not what the API sends. A status that can only
- * be about the request itself is a refusal, whatever the body.
+ * A response that is not the API's, or is inconclusive. A status that can only be about the request or the host means
+ * that the API did not get the request.
  */
 export function unusableVerdict(status: number, what: string): Verdict {
   const reason = refusedUnseen[status];
   if (reason !== undefined) return { kind: 'rejected', reason };
+  const why = unserved[status];
+  return why === undefined ? faulty(status, what) : { kind: 'unserved', status, why };
+}
+
+/** An inconclusive response: a server error from 500 on, otherwise not what the API sends. */
+function faulty(status: number, what: string): Verdict {
   return {
     kind: status >= 500 ? 'unavailable' : 'invalid',
     detail: `HTTP ${status} with ${what}`,
