@@ -191,8 +191,9 @@ export class UpstreamFailure extends GatewayError {
     code: Extract<ErrorCode, `UPSTREAM_${string}` | 'OUTCOME_UNKNOWN'>,
     message: string,
     cause?: unknown,
+    details: Readonly<Record<string, unknown>> = {},
   ) {
-    super(code, message, { details: { upstream }, cause });
+    super(code, message, { details: { upstream, ...details }, cause });
   }
 }
 

@@ -1,7 +1,12 @@
 import { asMap } from '../upstream/decode/fields.ts';
 import type { Api, JudgeContext, RawAnswer, Verdict } from '../upstream/request.ts';
-import { readRetryAfter } from '../upstream/wire/rate-limit-headers.ts';
-import { failureVerdict, parseBody, plainText, unusableVerdict } from '../upstream/wire/verdict.ts';
+import {
+  failureVerdict,
+  limitVerdict,
+  parseBody,
+  plainText,
+  unusableVerdict,
+} from '../upstream/wire/verdict.ts';
 
 /**
  * The protocol of the link-management API: the key is a bearer token, and only the `error` member of a response
@@ -23,16 +28,14 @@ function judge(answer: RawAnswer, context: JudgeContext): Verdict {
   const body = parseBody(answer);
   const members = body.kind === 'json' ? body.members : {};
   const outcome = readError(members);
-  if (answer.status === 429 || outcome === 429) {
-    return {
-      kind: 'limited',
-      retryAfterMs: readRetryAfter(answer.headers, members, context),
-    };
-  }
-  if (body.kind === 'unusable') return body.verdict;
+  const isFailure = outcome !== 'success' && outcome !== 'untold';
+  const reason = isFailure ? plainText(readMessage(members)) : null;
   // An explicit outcome outranks the status, both ways: 500 with the data and `error` 0 is a success.
-  if (outcome === 'success') return { kind: 'success', body: members };
-  if (outcome !== 'untold') {
+  if (outcome === 'success' && answer.status !== 429) return { kind: 'success', body: members };
+  const limit = limitVerdict(answer, members, { reason, wallMs: context.wallMs });
+  if (limit) return limit;
+  if (body.kind === 'unusable') return body.verdict;
+  if (isFailure) {
     // Some installations put an HTTP status into `error` and respond with 200.
     return failureVerdict(outcome ?? answer.status, readMessage(members));
   }

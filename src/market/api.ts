@@ -1,8 +1,12 @@
-import { parseInteger } from '../upstream/decode/fields.ts';
 import type { Api, JudgeContext, RawAnswer, Verdict } from '../upstream/request.ts';
-import { readRetryAfter } from '../upstream/wire/rate-limit-headers.ts';
 import { saysInvalidCode } from '../upstream/wire/refusal-words.ts';
-import { failureVerdict, parseBody, plainText, unusableVerdict } from '../upstream/wire/verdict.ts';
+import {
+  failureVerdict,
+  limitVerdict,
+  parseBody,
+  plainText,
+  unusableVerdict,
+} from '../upstream/wire/verdict.ts';
 
 /** Where the parameters of a POST go: undocumented, and installations differ. */
 export type MarketPostEncoding = 'json' | 'form' | 'query';
@@ -37,34 +41,31 @@ export function createMarketApi(encoding: MarketPostEncoding): Api {
 /** `status` is never read: installations translate its text. */
 function judge(answer: RawAnswer, context: JudgeContext): Verdict {
   const body = parseBody(answer);
-  const refused = body.kind === 'json' && parseInteger(body.members['error']) === 429;
-  if (answer.status === 429 || refused) {
-    const members = body.kind === 'json' ? body.members : {};
-    return { kind: 'limited', retryAfterMs: readRetryAfter(answer.headers, members, context) };
-  }
-  if (body.kind === 'unusable') return body.verdict;
-  const { members } = body;
+  const members = body.kind === 'json' ? body.members : {};
   const message = members['msg'] ?? members['message'];
   const worked = answer.status >= 200 && answer.status < 300;
+  const reason = plainText(message);
+  const limit = limitVerdict(answer, members, { reason: reason || null, wallMs: context.wallMs });
   const payload = payloadMembers.filter((name) => name in members);
   if (worked && payload.length > 0) {
     // An empty list of items is valid; any other payload must contain more than a message.
     const filled = payload.some(
       (name) => !isHollow(members[name]) || (name === 'items' && Array.isArray(members[name])),
     );
-    if (filled || message === undefined || message === null) {
+    if (filled || (!limit && (message === undefined || message === null))) {
       return { kind: 'success', body: members };
     }
   }
+  if (limit) return limit;
+  if (body.kind === 'unusable') return body.verdict;
   // A seller without items gets a failure; it is an empty list, whatever its status.
-  if (/^no items found\b/i.test(plainText(message))) {
+  if (/^no items found\b/i.test(reason)) {
     return { kind: 'success', body: { items: [] } };
   }
   // Frameworks respond with 404 and a `message` for an unknown route: this API itself sends `msg`.
   if (answer.status === 404 && plainText(members['msg']) === '') {
     return unusableVerdict(404, 'JSON without a `msg` member');
   }
-  const reason = plainText(message);
   if (saysInvalidCode(reason)) return { kind: 'absent', reason };
   if (reason !== '' || answer.status === 401 || answer.status === 403) {
     return failureVerdict(answer.status, message);

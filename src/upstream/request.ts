@@ -295,7 +295,7 @@ export type Verdict =
   /** A web server has answered in place of the API, which did not get the request. `why` names the likely cause. */
   | { readonly kind: 'unserved'; readonly status: number; readonly why: string }
   /** No usable response: HTML, broken JSON, an empty body, a server error. `detail` is for the log. */
-  | { readonly kind: 'unavailable'; readonly detail: string }
+  | { readonly kind: 'unavailable'; readonly detail: string; readonly retryAfterMs?: number }
   | { readonly kind: 'invalid'; readonly detail: string }
   /** A response to a write that does not say whether it has happened. */
   | { readonly kind: 'unconfirmed'; readonly detail: string };

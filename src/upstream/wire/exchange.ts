@@ -8,6 +8,7 @@ import {
   LONGEST_PAUSE_WINDOWS,
   NO_FEEDBACK,
   readRateLimit,
+  readRetryAfter,
 } from './rate-limit-headers.ts';
 import { HIDDEN, relayable } from './relayed-words.ts';
 import { sendOverWire, WireError, type WireRequest } from './send.ts';
@@ -117,11 +118,8 @@ function understand<T>(
 ): Exchanged<T> {
   const wallMs = upstreamWallMs(answer, options.clock);
   const feedback = readFeedback(answer, wallMs, options);
-  const verdict = presentable(
-    options,
-    call,
-    judge(options.api, answer, { method: call.method, wallMs }, secret),
-  );
+  const context = { method: call.method, wallMs };
+  const verdict = presentable(options, call, judge(options.api, answer, context, secret));
   switch (verdict.kind) {
     case 'limited': {
       const refused = { retryAfterMs: verdict.retryAfterMs };
@@ -146,6 +144,10 @@ function understand<T>(
 /** Classifies a response. Callers may see the reason of a refusal, but not a key that is repeated in it. */
 function judge(api: Api, answer: RawAnswer, context: JudgeContext, secret: string): Verdict {
   const verdict = api.judge(answer, context);
+  if (verdict.kind === 'unavailable' && answer.status === 503) {
+    const retryAfterMs = readRetryAfter(answer.headers, null, context);
+    return retryAfterMs === null ? verdict : { ...verdict, retryAfterMs };
+  }
   if (!('reason' in verdict) || secret === '') return verdict;
   // Some JSON writers put a backslash before each slash. A reason may be cut, so its source is searched.
   const text = [secret, secret.replaceAll('/', '\\/')].reduce(

@@ -20,7 +20,7 @@ export function readError(upstream: UpstreamName, cause: Failure): GatewayError 
     code: ConstructorParameters<typeof UpstreamFailure>[1],
     rest: string,
     why?: unknown,
-  ) => new UpstreamFailure(upstream, code, `${title} ${rest}`, why);
+  ) => new UpstreamFailure(upstream, code, `${title} ${rest}`, why, retryDetails(cause));
   if (cause instanceof WireError) {
     return cause.kind === 'timeout'
       ? error('UPSTREAM_TIMEOUT', 'did not respond in time.', cause)
@@ -43,6 +43,16 @@ export function readError(upstream: UpstreamName, cause: Failure): GatewayError 
   }
 }
 
+/** When the upstream wants to be asked again, in milliseconds; `undefined` if it does not say. */
+export function retryAfterMsOf(failure: Failure): number | undefined {
+  return failure.kind === 'unavailable' ? failure.retryAfterMs : undefined;
+}
+
+function retryDetails(failure: Failure): { readonly retryAfterMs?: number } {
+  const retryAfterMs = retryAfterMsOf(failure);
+  return retryAfterMs === undefined ? {} : { retryAfterMs };
+}
+
 /** The error of a request that the API did not get. `rest` is about its effect. */
 function unservedError(
   upstream: UpstreamName,
@@ -51,8 +61,8 @@ function unservedError(
 ): GatewayError {
   const sentence = `${upstreamTitle[upstream]} did not get this request (HTTP ${status}): ${why}.`;
   const cause = `HTTP ${status}: ${why}`;
-  const details = { upstream, status };
-  return new GatewayError('UPSTREAM_INVALID_RESPONSE', `${sentence}${rest}`, { details, cause });
+  const message = `${sentence}${rest}`;
+  return new UpstreamFailure(upstream, 'UPSTREAM_INVALID_RESPONSE', message, cause, { status });
 }
 
 /** The local error for a failed read of another replica; `null` if its code is not sufficient. */
@@ -90,7 +100,11 @@ export function writeError(
   if (outcomeOf(cause) !== 'unknown') return readError(upstream, cause);
   const reason = 'detail' in cause ? cause.detail : cause;
   const advice = check === null ? 'It is safe to retry.' : `Check ${check} before you retry.`;
-  return new OutcomeUnknown(upstream, advice, { check, cause: reason });
+  return new OutcomeUnknown(upstream, advice, {
+    check,
+    cause: reason,
+    details: retryDetails(cause),
+  });
 }
 
 /** The error of a request that was not sent, because the circuit breaker is open. */

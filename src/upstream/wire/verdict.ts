@@ -1,5 +1,6 @@
-import { asMap, decodeText } from '../decode/fields.ts';
+import { asMap, decodeText, parseInteger } from '../decode/fields.ts';
 import type { RawAnswer, Verdict } from '../request.ts';
+import { readRateLimit, readRetryAfter } from './rate-limit-headers.ts';
 import { meaningOf } from './refusal-words.ts';
 
 /** Maximum length of a message: some installations send a stack trace. */
@@ -61,6 +62,37 @@ export function parseBody(answer: RawAnswer): ParsedBody {
   return members
     ? { kind: 'json', members }
     : unusable(answer.status, 'JSON that is not an object');
+}
+
+/** A message about the limit of requests, and not about one of another number. */
+const limitWords =
+  /\brate.?limit|\btoo many (?:request|attempt|call)s?\b|\bthrottl|\b(?:api|request|call)s?\b.{0,40}\b(?:limit|quota|maximum)|\b(?:limit|quota|maximum)\b.{0,40}\b(?:request|call|minute)s?\b/i;
+
+/**
+ * A refusal by the rate limit that is told by the status, by a member with that status, by a 403 with a time to retry, or
+ * in words; `null` if it is none. `reason` is the message of a failure: without it, words do not count. Words need a header
+ * or a time beside them, for a rejection can speak of any limit; both together need no words.
+ */
+export function limitVerdict(
+  answer: RawAnswer,
+  members: Readonly<Record<string, unknown>>,
+  { reason, wallMs }: { readonly reason: string | null; readonly wallMs: number },
+): Verdict | null {
+  const { headers, status } = answer;
+  const retryAfterMs = readRetryAfter(headers, members, { wallMs });
+  const saysWhen = retryAfterMs !== null;
+  const isSpent = readRateLimit(headers, { wallMs, timeZone: 'UTC' })?.remaining === 0;
+  const isTold =
+    saysWhen && isSpent ? reason !== null : (saysWhen || isSpent) && limitWords.test(reason ?? '');
+  const isLimited = status === 429 || tells429(members) || (status === 403 && saysWhen) || isTold;
+  return isLimited ? { kind: 'limited', retryAfterMs } : null;
+}
+
+/** Whether a member names the status of a refusal by the rate limit. */
+function tells429(members: Readonly<Record<string, unknown>>): boolean {
+  const holders = [members, asMap(members['data']) ?? {}, asMap(members['error']) ?? {}];
+  const names = ['error', 'code', 'status', 'statusCode', 'status_code'];
+  return holders.some((holder) => names.some((name) => parseInteger(holder[name]) === 429));
 }
 
 /**

@@ -229,7 +229,7 @@ export function yeses(members: Row): [string, Row, number][] {
     ['with `error` false', { error: false, ...members }, 200],
     ['with its members in `data`', { error: 0, message: 'Done.', data: members }, 200],
     ['with `error` in `data` too', { data: { error: '0', ...asText } }, 200],
-    ['without `error`', { message: 'Done.', ...members }, 201],
+    ['with HTTP 201', { error: 0, message: 'Done.', ...members }, 201],
     ['with an empty list as `data`', { error: 0, data: [], ...members }, 200],
     [
       'with unknown members and nulls',

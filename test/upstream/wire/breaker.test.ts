@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Breaker } from '../../../src/upstream/wire/wire.ts';
+import { Breaker } from '../../../src/upstream/wire/breaker.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 /** The given number of failed requests in a row. */
