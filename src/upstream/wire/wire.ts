@@ -3,12 +3,11 @@ import type { GatewayError, UpstreamName } from '../../errors.ts';
 import type { EventStream } from '../../observe/event-stream.ts';
 import type { Asker, RequestOrigin, UpstreamOutcome } from '../../observe/events.ts';
 import type { Call } from '../request.ts';
-import { AnnouncedLimit } from './announced-limit.ts';
 import { Breaker } from './breaker.ts';
 import { type Exchanged, type ExchangeOptions, exchange } from './exchange.ts';
 import { faultOf, outOfOrder, readError, reasonInWords, retryAfterMsOf } from './failure.ts';
 import { type ForgetKey, KeyAuthorization, type Keys, rejectedKey } from './key-authorization.ts';
-import { NO_FEEDBACK } from './rate-limit-headers.ts';
+import { AnnouncedLimit, NO_FEEDBACK } from './rate-limit-headers.ts';
 import { WireError } from './send.ts';
 
 /** Why a request is sent, and the object that represents its operation, if there is one. */
