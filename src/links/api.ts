@@ -56,8 +56,8 @@ function readError(
   members: Readonly<Record<string, unknown>>,
 ): 'success' | 'untold' | number | null {
   const error = members['error'] ?? asMap(members['data'])?.['error'] ?? '';
-  const text = typeof error === 'object' ? Object.keys(error).join() : String(error).trim();
-  if (text === '') return isNone(members['success']) ? null : 'untold';
+  const text = wordOf(error);
+  if (['', '[]', '{}'].includes(text)) return isNone(members['success']) ? null : 'untold';
   if (isNone(error)) return 'success';
   const status = Number(text);
   return status >= 400 && status < 600 ? status : null;
@@ -65,8 +65,12 @@ function readError(
 
 /** Whether a value is 0 or false, also as text. */
 function isNone(value: unknown): boolean {
-  const text = typeof value === 'object' ? '' : String(value).trim().toLowerCase();
+  const text = wordOf(value);
   return text === 'false' || (text !== '' && Number(text) === 0);
+}
+
+function wordOf(value: unknown): string {
+  return typeof value === 'string' ? value.trim().toLowerCase() : (JSON.stringify(value) ?? '');
 }
 
 function readMessage(members: Readonly<Record<string, unknown>>): unknown {

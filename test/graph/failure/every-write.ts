@@ -37,7 +37,7 @@ export async function outcomeOf(
   const { data, errors, text } = await sendWrite(ask, write, headers);
   const [error] = errors;
   if (error) return error.extensions?.code ?? text;
-  return String((data?.result as Row)['__typename']);
+  return String(data?.result['__typename']);
 }
 
 /** Sends a write. */

@@ -61,7 +61,7 @@ function refuseOnce(api: 'links' | 'market', told: Told, scope: Partial<Fault> =
     kind: 'answer',
     times: 1,
     rewrite: () => ({ status: 200, ...told, headers: { ...told.headers } }),
-  } as Fault);
+  });
 }
 
 let clock: VirtualClock;
@@ -157,7 +157,7 @@ describe('A 503 with Retry-After', () => {
       ...scope,
       kind: 'answer',
       rewrite: () => ({ status: 503, headers: { 'retry-after': '90' }, body: '<html>' }),
-    } as Fault);
+    });
   const lists = [
     'domains',
     'overlays',
