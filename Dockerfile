@@ -23,8 +23,9 @@ LABEL org.opencontainers.image.title="links-market-gateway" \
       org.opencontainers.image.licenses="MIT" \
       org.opencontainers.image.base.name="docker.io/library/node:24.21.0-slim" \
       org.opencontainers.image.base.digest="sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6"
-# A container's loopback is not reachable from outside, so it listens on all addresses. AUTH_MODE is left unset on purpose:
-# the sandbox needs none, and this file must not open a real API to everyone.
+# A container's loopback is not reachable from outside, so it listens on all addresses. AUTH_MODE and SANDBOX are left
+# unset on purpose: this file must open neither a real API nor, after a misspelled setting, sample data to everyone. For
+# the sandbox, run the image with -e SANDBOX=on.
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=4000 STATE_DIR=state/gateway
 WORKDIR /app
 COPY --from=build /app/package.json /app/LICENSE ./

@@ -31,7 +31,7 @@ function secretFile(path: string): string {
 describe.each([
   ['compose.yaml with compose.account.yaml', variablesOf(gateway)],
   ['the Kubernetes manifest', manifestVariables(manifest)],
-])('%s', (_, environment) => {
+])('%s', (name, environment) => {
   it('sets what there is to set, and makes a configuration that starts', () => {
     const known = settings.flatMap(({ name }) => [name, `${name}_FILE`]);
     expect(Object.keys(environment).length).toBeGreaterThan(5);
@@ -39,6 +39,8 @@ describe.each([
     const config = loadConfig(environment, secretFile);
     expect(config).toMatchObject({ sandbox: false, metrics: 'open', auth: { mode: 'token' } });
     expect(config.links.endpoint?.apiKey).toBe('a-key-of-an-account');
+    if (name.startsWith('compose'))
+      expect(config.market.endpoint?.apiKey).toBe('a-key-of-an-account');
   });
 
   it('holds no secret itself', () => {

@@ -4,7 +4,7 @@ import { reasonOf } from '../errors.ts';
 import { perResource, type Resource } from '../resources.ts';
 import { readTextFile } from '../storage/text-file.ts';
 import { readAuth } from './auth.ts';
-import { EnvironmentReader, type ReadFile } from './environment.ts';
+import { EnvironmentReader, isLoopback, type ReadFile } from './environment.ts';
 import { MAX_OPERATIONS_FILE_BYTES, parseOperationsFile } from './operations-file.ts';
 import { type RedisConfig, readRedis } from './redis.ts';
 import { ttlName } from './settings.ts';
@@ -177,7 +177,8 @@ export function loadConfig(
     'LINKS_',
     'MARKET_',
     'TTL_',
-    'AUTH_',
+    'AUTH',
+    'CORS',
     'SHUTDOWN_',
     'REDIS_',
     'LIVE_',
@@ -190,7 +191,7 @@ export function loadConfig(
     'JOBS_',
     'MCP_',
   ]);
-  const sandbox = !reader.has('LINKS_BASE_URL') && !reader.has('MARKET_BASE_URL');
+  const sandbox = readSandbox(reader, env['NODE_ENV'] === 'production');
   const readableClasses = readClasses(reader);
   const callerClasses: CallerClasses = readableClasses ?? new Map();
   const rateLimits = {
@@ -313,6 +314,23 @@ export function loadConfig(
     throw new ConfigError(reader.faults);
   }
   return Object.freeze(config);
+}
+
+/** Whether neither API is configured. Then a misspelled name must not open sample data to a network. */
+function readSandbox(reader: EnvironmentReader, isProduction: boolean): boolean {
+  const wanted = reader.optionalChoice('SANDBOX');
+  const real = ['LINKS_BASE_URL', 'MARKET_BASE_URL'].find((name) => reader.has(name));
+  if (real !== undefined) {
+    if (wanted === 'on') reader.fault(`SANDBOX=on and ${real} are both set. Remove one of them.`);
+    return false;
+  }
+  const isPrivate = !isProduction && isLoopback(reader.text('HOST'));
+  if (wanted === 'off' || (wanted === null && !isPrivate)) {
+    reader.fault(
+      'No upstream API is configured. Set LINKS_BASE_URL or MARKET_BASE_URL, or set SANDBOX=on to serve sample data to all clients that reach this port.',
+    );
+  }
+  return true;
 }
 
 function readEndpoint(reader: EnvironmentReader, prefix: 'LINKS' | 'MARKET'): Endpoint | null {

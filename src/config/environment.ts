@@ -9,8 +9,21 @@ const byName: ReadonlyMap<string, Setting> = new Map(
   settings.map((setting) => [setting.name, setting]),
 );
 
-/** Variables that Kubernetes, not the operator, sets for a service called `links`, `market` or `redis`. */
-const serviceLink = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)$/;
+/**
+ * Variables that Kubernetes, not the operator, sets for a service called `links`, `market` or `redis`, and those of other
+ * programs.
+ */
+const notOurs =
+  /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)$|^AUTH(0|OR)/;
+
+/** What other programs have too, with names of their own: only similar names are ours. */
+const common = /(BASE_URL|API_KEY)(_FILE)?$/;
+const MOST_EDITS = 2;
+
+/** Whether an address is only reachable from this machine. */
+export function isLoopback(host: string): boolean {
+  return /^(localhost|127\.[\d.]+|::1)$/i.test(host);
+}
 
 /**
  * Reads settings by their entry in the table and collects errors in `faults`. After an error it returns some
@@ -221,10 +234,12 @@ export class EnvironmentReader {
   refuseUnknown(prefixes: readonly string[]): void {
     const known = settings.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : name));
     for (const name of Object.keys(this.#env).sort()) {
-      const ours = prefixes.some((prefix) => name.startsWith(prefix)) && !serviceLink.test(name);
-      if (ours && this.has(name) && !known.includes(name)) {
-        this.fault(`${name} is not a setting. Did you mean ${nearest(name, known)}?`);
-      }
+      if (known.includes(name) || notOurs.test(name) || !this.has(name)) continue;
+      const meant = nearest(name.replace('MARKETPLACE', 'MARKET'), known);
+      const isOurs =
+        prefixes.some((prefix) => name.startsWith(prefix)) ||
+        (common.test(name) && meant.edits <= MOST_EDITS);
+      if (isOurs) this.fault(`${name} is not a setting. Did you mean ${meant.candidate}?`);
     }
   }
 
@@ -249,12 +264,15 @@ function setting(name: string): Setting {
 }
 
 /** A forgotten unit is the likeliest slip, so a name that continues `name` wins over a similar one. */
-function nearest(name: string, candidates: readonly string[]): string {
+function nearest(
+  name: string,
+  candidates: readonly string[],
+): { candidate: string; edits: number } {
   const ranked = candidates.map((candidate) => ({
     candidate,
     edits: candidate.startsWith(name) ? 0 : distance(name, candidate),
   }));
-  return ranked.sort((a, b) => a.edits - b.edits)[0]?.candidate ?? '';
+  return ranked.reduce((best, each) => (each.edits < best.edits ? each : best));
 }
 
 /** Levenshtein distance: insertions, deletions and replacements that turn `a` into `b`. */

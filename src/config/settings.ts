@@ -91,6 +91,9 @@ const table: Readonly<Record<string, Entry>> = {
   MARKET_POST_ENCODING: choice(['json', 'form', 'query'], 'json').describe(
     'Encoding of POST parameters, which depends on the installation.',
   ),
+  SANDBOX: choice(['on', 'off'], null).describe(
+    'Whether the gateway runs on its sandbox if neither base URL is set. The default is `on` on a loopback address; with `NODE_ENV=production` or any other `HOST` the gateway does not start without `on`.',
+  ),
   SANDBOX_LINKS_PORT: integer(0, 65_535, null).describe(
     'Port of the sandbox’s link-management API, on 127.0.0.1. Default: any free port; with the command `sandbox` 4010.',
   ),

@@ -22,7 +22,7 @@ describe('who may ask', () => {
   });
 
   it('may go unsaid for made-up data, wherever it listens', () => {
-    expect(loadConfig({ HOST: '0.0.0.0' })).toMatchObject({
+    expect(loadConfig({ HOST: '0.0.0.0', SANDBOX: 'on' })).toMatchObject({
       sandbox: true,
       auth: { mode: 'none' },
     });

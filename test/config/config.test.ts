@@ -85,6 +85,38 @@ describe('loadConfig with nothing set', () => {
   });
 });
 
+describe('the sandbox', () => {
+  const where = [
+    { NODE_ENV: 'production' },
+    { HOST: '0.0.0.0' },
+    { HOST: '::' },
+    { HOST: '192.0.2.7' },
+    { HOST: 'gateway.example' },
+  ];
+
+  it.each(where)('is not started by accident with %o', (env) => {
+    expect(faults(env)).toEqual([
+      expect.stringMatching(/^No upstream API .*LINKS_BASE_URL.*SANDBOX=on/),
+    ]);
+    expect(faults({ ...env, SANDBOX: 'off' })).toHaveLength(1);
+    expect(loadConfig({ ...env, SANDBOX: 'on' }).sandbox).toBe(true);
+    expect(loadConfig({ ...env, ...real }).sandbox).toBe(false);
+    expect(faults({ ...env, LINK_BASE_URL: 'https://links.example' })).toHaveLength(2);
+  });
+
+  it.each(['127.0.0.1', '127.0.0.2', 'localhost', '::1'])('is there by itself on %s', (HOST) => {
+    expect(loadConfig({ HOST }).sandbox).toBe(true);
+  });
+
+  it('is never there beside a real API, nor against its setting', () => {
+    expect(faults({ ...real, SANDBOX: 'on' })).toEqual([
+      'SANDBOX=on and LINKS_BASE_URL are both set. Remove one of them.',
+    ]);
+    expect(loadConfig({ ...real, SANDBOX: 'off' }).sandbox).toBe(false);
+    expect(faults({ SANDBOX: 'off' })).toEqual([expect.stringMatching(/^No upstream API /)]);
+  });
+});
+
 describe('the table of settings', () => {
   it('holds every name once, with a doc and a default that the loader accepts', () => {
     const names = settings.map((setting) => setting.name);
@@ -279,6 +311,26 @@ describe('a report of faults', () => {
     expect(new ConfigError(found).message).toMatch(/^The configuration has 6 errors:\n {2}- /);
   });
 
+  it('asks about a misspelled name, however it begins', () => {
+    for (const [name, meant] of [
+      ['LINK_BASE_URL', 'LINKS_BASE_URL'],
+      ['LINSK_BASE_URL', 'LINKS_BASE_URL'],
+      ['LINK_API_KEY', 'LINKS_API_KEY'],
+      ['LINK_API_KEY_FILE', 'LINKS_API_KEY_FILE'],
+      ['MARKETPLACE_BASE_URL', 'MARKET_BASE_URL'],
+      ['MARKETPLACE_API_KEY', 'MARKET_API_KEY'],
+      ['MARKETPLACE_API_KEY_FILE', 'MARKET_API_KEY_FILE'],
+      ['CORS_ORIGIN', 'CORS_ORIGINS'],
+      ['CORS_ALLOWED_ORIGINS', 'CORS_ORIGINS'],
+      ['AUTHMODE', 'AUTH_MODE'],
+      ['AUTHENTICATION_MODE', 'AUTH_MODE'],
+      ['AUTHENTICATION_TOKENS_FILE', 'AUTH_TOKENS_FILE'],
+    ]) {
+      const found = faults({ [name ?? '']: 'x' });
+      expect(found).toEqual([`${name} is not a setting. Did you mean ${meant}?`]);
+    }
+  });
+
   it('asks about a misspelled name', () => {
     const env = { LINKS_TIMEOUT: '5', TTL_CHANNELITEMS_MS: '5', MARKET_APIKEY_FILE: '/x' };
     expect(faults(env)).toEqual([
@@ -292,6 +344,12 @@ describe('a report of faults', () => {
     const env = {
       PATH: '/bin',
       LINKSHARE: '1',
+      LINKEDIN_API_KEY: '1',
+      OPENAI_API_KEY: '1',
+      MARKETSTACK_BASE_URL: '1',
+      VITE_BASE_URL: '1',
+      AUTH0_DOMAIN: '1',
+      AUTHOR: '1',
       // A Kubernetes service called "links" puts these into every container beside it.
       LINKS_SERVICE_HOST: '10.0.0.1',
       LINKS_PORT: 'tcp://10.0.0.1:80',

@@ -24,7 +24,7 @@ class Process {
   url = '';
 
   constructor(env: Readonly<Record<string, string>> = {}, ...flags: string[]) {
-    const settings = { PORT: '0', NODE_ENV: 'production', ...env };
+    const settings = { PORT: '0', NODE_ENV: 'production', SANDBOX: 'on', ...env };
     this.#running = start(process.execPath, [...flags, ...GATEWAY], {
       cwd: '.',
       env: settings,

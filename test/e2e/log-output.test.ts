@@ -27,7 +27,8 @@ async function unread(...flags: string[]): Promise<{ child: Child; url: string }
   const { port } = server.address() as AddressInfo;
   server.close();
   await once(server, 'close');
-  const env = { PORT: String(port), NODE_ENV: 'production', LOG_LEVEL: 'info' };
+  const production = { NODE_ENV: 'production', SANDBOX: 'on' };
+  const env = { ...production, PORT: String(port), LOG_LEVEL: 'info' };
   const args = [...flags, ...GATEWAY];
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
   children.push(child);

@@ -81,7 +81,7 @@ describe('SIGTERM', () => {
   });
 
   it('ends with every line of the log written', async () => {
-    const process = gateway({ NODE_ENV: 'production', LOG_LEVEL: 'info' });
+    const process = gateway({ NODE_ENV: 'production', SANDBOX: 'on', LOG_LEVEL: 'info' });
     const url = await urlOf(process);
     const ask = () =>
       fetch(`${url}/graphql`, {

@@ -150,7 +150,11 @@ describeWith(chromium, '`npm start` in a clone', () => {
     );
     expect(running?.output()).not.toMatch(/^ +at /m);
 
-    const url = await begin({ npm_config_prefer_offline: 'true', NODE_ENV: 'production' });
+    const url = await begin({
+      npm_config_prefer_offline: 'true',
+      NODE_ENV: 'production',
+      SANDBOX: 'on',
+    });
     expect((await fetch(`${url}/console`)).status).toBe(200);
     running?.child.kill('SIGTERM');
     await running?.ended;

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { isLoopback } from '../../config/environment.ts';
 
 /** What there is to say of the host that a request names. */
 export interface HostStanding {
@@ -21,9 +22,8 @@ const HOST = /^[\w.:[\]-]+$/;
  * from `allowed`.
  */
 export function createHostGuard(listensOn: string, allowed: readonly string[]): HostGuard {
-  const loopback = /^(localhost|127\.[\d.]+|::1)$/i.test(listensOn);
   const names = new Set(['localhost', ...allowed.map((name) => name.toLowerCase())]);
-  const takesAll = !loopback && allowed.length === 0;
+  const takesAll = !isLoopback(listensOn) && allowed.length === 0;
   const isKnown = (host: string): boolean => {
     const name = host
       .replace(/:\d*$/, '')
