@@ -169,6 +169,7 @@ function createShared(config: Config, parts: Parts): Shared {
     // Node loads its own when it is first looked at.
     fetch: (address, options) => globalThis.fetch(address, options),
     complain,
+    rejected: (fault) => events.emit('tokenRejected', fault),
   });
   const callers = createCallers({ clock, maxWaitMs: config.maxWaitMs });
   const sources = createSources(

@@ -35,6 +35,29 @@ export interface AuthWorld {
   readonly fetch: typeof fetch;
   /** Reports a problem with a file or an identity provider to the operator, in one sentence. */
   readonly complain: (sentence: string) => void;
+  /** Reports to the operator why a JWT is not valid. Its sender does not learn it. */
+  readonly rejected: (fault: TokenFault) => void;
+}
+
+/** The reasons why a JWT is not valid. */
+export const tokenFaults = [
+  'algorithm',
+  'audience',
+  'expired',
+  'expiry-missing',
+  'issuer',
+  'key-unknown',
+  'malformed',
+  'not-yet-valid',
+  'signature',
+  'subject',
+] as const;
+
+/** Why a JWT is not valid: without any of its content, which anyone can write. */
+export interface TokenFault {
+  readonly reason: (typeof tokenFaults)[number];
+  /** The value of the configuration that it differs from. */
+  readonly expected?: string | undefined;
 }
 
 /** Tokens of an identity provider, and what must be true of them. */

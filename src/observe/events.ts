@@ -16,6 +16,8 @@ export interface EventRows {
   };
   /** A problem that the operator should fix, in one sentence without external text. */
   readonly complaint: { readonly sentence: string };
+  /** A JWT is not valid: the reason, one of few words, and the value of the configuration that it differs from. */
+  readonly tokenRejected: { readonly reason: string; readonly expected?: string | undefined };
   /** A bug of the gateway, with the id of the request that caused it, if there is one. */
   readonly defect: { readonly error: unknown; readonly requestId?: string | undefined };
   /** A scrape or the console is about to read: bulk counts are emitted now. */

@@ -37,7 +37,14 @@ describe('the memory for verified tokens', () => {
         rolesClaim: 'roles',
         classClaim: '',
       },
-      { classes: new Map(), clock, digest: createDigest('a secret'), complain: () => {}, fetch },
+      {
+        classes: new Map(),
+        clock,
+        digest: createDigest('a secret'),
+        complain: () => {},
+        rejected: () => {},
+        fetch,
+      },
     );
   });
 

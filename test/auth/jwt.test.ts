@@ -37,6 +37,15 @@ async function sign(key: Parameters<SignJWT['sign']>[0], wish: Wish = {}): Promi
   return token.sign(key);
 }
 
+async function rejections(door: Door, reason: string): Promise<number> {
+  const metrics = await (await fetch(`${door.url}/metrics`)).text();
+  const [, count = 0] =
+    new RegExp(`^gateway_tokens_rejected_total\\{reason="${reason}"\\} (\\d+)$`, 'm').exec(
+      metrics,
+    ) ?? [];
+  return Number(count);
+}
+
 describe('a token signed with the shared secret', () => {
   const secret = 'a secret of more than 32 letters'.replaceAll(' ', '-');
   const key = new TextEncoder().encode(secret);
@@ -64,29 +73,37 @@ describe('a token signed with the shared secret', () => {
   });
 
   const other = new TextEncoder().encode('another secret of 32 letters or so');
-  it.each<[string, () => Promise<string>]>([
-    ['signed with another secret', () => sign(other)],
-    ['of another issuer', () => sign(key, { issuer: 'https://evil.example' })],
-    ['for somebody else', () => sign(key, { audience: 'another-service' })],
-    ['without an expiry', () => sign(key, { expires: null })],
-    ['without a subject', () => sign(key, { subject: null })],
+  it.each<[string, () => Promise<string>, reason: string]>([
+    ['signed with another secret', () => sign(other), 'signature'],
+    ['of another issuer', () => sign(key, { issuer: 'https://evil.example' }), 'issuer'],
+    ['for somebody else', () => sign(key, { audience: 'other-service' }), 'audience'],
+    ['without an expiry', () => sign(key, { expires: null }), 'expiry-missing'],
+    ['without a subject', () => sign(key, { subject: null }), 'subject'],
+    [
+      'of tomorrow',
+      () => sign(key, { payload: { nbf: epoch + 86_400 }, expires: 100_000 }),
+      'not-yet-valid',
+    ],
     ...[42, true, ['mia'], { name: 'mia' }, null, '', '   ', 'm'.repeat(1025)].map(
-      (sub): [string, () => Promise<string>] => [
+      (sub): [string, () => Promise<string>, string] => [
         `with the subject ${JSON.stringify(sub).slice(0, 20)}`,
         () => sign(key, { subject: null, payload: { roles: ['viewer'], sub } as JWTPayload }),
+        'subject',
       ],
     ),
-    ['with another algorithm', () => sign(key, { header: { alg: 'HS512' } })],
-    ['that is none', async () => 'abc.def.ghi'],
+    ['with another algorithm', () => sign(key, { header: { alg: 'HS512' } }), 'algorithm'],
+    ['that is none', async () => 'abc.def.ghi', 'malformed'],
     [
       'without a signature',
       async () => {
         const [, payload] = (await sign(key)).split('.');
         return `${Buffer.from('{"alg":"none"}').toString('base64url')}.${payload}.`;
       },
+      'algorithm',
     ],
-  ])('%s is refused without a reason', async (_, make) => {
+  ])('%s is refused without a reason, which the operator can count', async (_, make, reason) => {
     const before = door.calls();
+    const count = await rejections(door, reason);
     const reply = await door.ask(query, await make());
     expect([reply.status, reply.code, reply.errors[0]?.message]).toEqual([
       401,
@@ -95,6 +112,30 @@ describe('a token signed with the shared secret', () => {
     ]);
     expect(reply.headers.get('www-authenticate')).toContain('error="invalid_token"');
     expect(door.calls()).toBe(before);
+    expect(await rejections(door, reason)).toBe(count + 1);
+  });
+
+  it('that is not valid is logged once a minute for each reason, without any of its content', async () => {
+    const own = await openDoor({ ...claims, AUTH_JWT_SECRET: secret });
+    const ask = async (wish: Wish) => own.ask(query, await sign(key, { subject: 'mia', ...wish }));
+    await ask({ audience: 'other-service' });
+    await ask({ audience: 'other-service' });
+    await ask({ issuer: 'https://evil.example' });
+    await ask({ expires: -3600 });
+    await own.clock.advance(60_000);
+    await ask({ audience: 'other-service' });
+    const lines = own
+      .log()
+      .split('\n')
+      .filter((line) => line.includes('token rejected'));
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { level: 'warn', reason: 'audience', expected: audience },
+      { level: 'warn', reason: 'issuer', expected: issuer },
+      { level: 'info', reason: 'expired' },
+      { level: 'warn', reason: 'audience', expected: audience },
+    ]);
+    expect(own.log()).not.toMatch(/mia|other-service|evil/);
+    await own.close();
   });
 
   it.each([
@@ -237,6 +278,7 @@ describe('the keys of an identity provider', () => {
       expect((await door.ask(query, await tokenOf(`made up ${each}`, second))).status).toBe(401);
     }
     expect(fetched).toBe(2);
+    expect(await rejections(door, 'key-unknown')).toBe(5);
   });
 
   it('are not fetched for a token whose signature is wrong', async () => {

@@ -91,6 +91,7 @@ class World {
       clock: this.clock,
       digest: createDigest('a secret'),
       complain: () => {},
+      rejected: () => {},
       fetch: async () => {
         this.fetched += 1;
         return this.isDown ? new Response('', { status: 503 }) : Response.json({ keys: this.keys });

@@ -172,6 +172,7 @@ describe('the image', () => {
     env = {
       ...env,
       PORT: '0',
+      SANDBOX: 'off',
       AUTH_MODE: 'none',
       LINKS_BASE_URL: 'http://127.0.0.1:1',
       LINKS_API_KEY: 'a-key',

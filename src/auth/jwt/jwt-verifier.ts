@@ -1,6 +1,6 @@
 import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose';
 import { GatewayError } from '../../errors.ts';
-import type { AuthWorld, JwtConfig } from '../authenticate.ts';
+import type { AuthWorld, JwtConfig, TokenFault } from '../authenticate.ts';
 import { type CallerClasses, DEFAULT_CLASS } from '../caller-class.ts';
 import { unauthenticated } from '../refusal.ts';
 import { highestRole } from '../viewer.ts';
@@ -39,10 +39,11 @@ type VerifyJwt = (token: string, onKey: (revision: number) => void) => Promise<V
 export function createJwtVerifier(
   config: JwtConfig,
   keys: KeySet,
-  { classes, clock }: Pick<AuthWorld, 'classes' | 'clock'>,
+  { classes, clock, rejected }: Pick<AuthWorld, 'classes' | 'clock' | 'rejected'>,
 ): VerifyJwt {
+  const algorithms = 'jwksUrl' in config.keys ? ASYMMETRIC : ['HS256'];
   const options: JWTVerifyOptions = {
-    algorithms: 'jwksUrl' in config.keys ? ASYMMETRIC : ['HS256'],
+    algorithms,
     issuer: config.issuer,
     audience: config.audience,
     clockTolerance: config.clockToleranceSeconds,
@@ -50,6 +51,16 @@ export function createJwtVerifier(
     get currentDate() {
       return new Date(clock.wall());
     },
+  };
+  const expected: Readonly<Partial<Record<TokenFault['reason'], string>>> = {
+    algorithm: algorithms.join(' '),
+    audience: config.audience,
+    issuer: config.issuer,
+  };
+  // Its reason would help to forge tokens, so the client does not learn it.
+  const notValid = (reason: TokenFault['reason']): Error => {
+    rejected({ reason, expected: expected[reason] });
+    return unauthenticated('The token is not valid.', true);
   };
   return async (token, onKey) => {
     let payload: JWTPayload;
@@ -68,13 +79,15 @@ export function createJwtVerifier(
       payload = verified.payload;
     } catch (error) {
       if (error instanceof GatewayError) throw error;
-      // A reason would help to forge tokens; that a token has expired helps an honest client.
+      const invalid = notValid(reasonOf(error));
+      // That a token has expired helps an honest client.
       throw error instanceof errors.JWTExpired
         ? unauthenticated('The token has expired.', true)
-        : notValid();
+        : invalid;
     }
     const { exp, nbf = Number.NEGATIVE_INFINITY, sub } = payload;
-    if (!isName(sub) || exp === undefined) throw notValid();
+    if (exp === undefined) throw notValid('expiry-missing');
+    if (!isName(sub)) throw notValid('subject');
     const role = highestRole(wordsIn(payload, config.rolesClaim));
     const callerClass = classIn(payload, config.classClaim, classes);
     const viewer = { name: sub, role, ...(callerClass === undefined ? {} : { callerClass }) };
@@ -95,8 +108,25 @@ export function isTimely(
   return notBefore <= now + toleranceSeconds && expires > now - toleranceSeconds;
 }
 
-function notValid(): Error {
-  return unauthenticated('The token is not valid.', true);
+/** The claims that jose compares, by the reasons why a token differs. */
+const reasonOfClaim: Readonly<Record<string, TokenFault['reason']>> = {
+  aud: 'audience',
+  iss: 'issuer',
+  nbf: 'not-yet-valid',
+};
+
+/** Why the library rejects a token. */
+function reasonOf(error: unknown): TokenFault['reason'] {
+  if (error instanceof errors.JWTExpired) return 'expired';
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    return reasonOfClaim[error.claim] ?? 'malformed';
+  }
+  if (error instanceof errors.JWSSignatureVerificationFailed) return 'signature';
+  if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys)
+    return 'key-unknown';
+  return error instanceof errors.JOSEAlgNotAllowed || error instanceof errors.JOSENotSupported
+    ? 'algorithm'
+    : 'malformed';
 }
 
 /** Whether a `sub` can name a caller: other JSON would make one caller of many, e.g. `[object Object]`. */

@@ -18,6 +18,9 @@ const MOST_SHARED_WITH = 9;
 /** The log has a line on removed idempotency keys once in this time, in milliseconds. */
 const REMOVAL_TOLD_MS = 600_000;
 
+/** The log has a line on tokens that are not valid, for each reason, once in this time, in milliseconds. */
+const REJECTION_TOLD_MS = 60_000;
+
 /** Texts that are the same in JSON but for their quotes. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
@@ -67,11 +70,19 @@ export function createLog(options: {
   };
   let removed = 0;
   let removalToldAt = Number.NEGATIVE_INFINITY;
+  const rejectionsToldAt = new Map<string, number>();
   return {
     // Absent if operations are not logged: creating the record costs time on the fast path.
     ...(logger.isLevelEnabled('info') ? { operationEnded: operation, answered: operation } : {}),
     notice: ({ facts = {}, message }) => logger.info(facts, message),
     complaint: ({ sentence }) => logger.warn(scrub(sentence)),
+    tokenRejected(fault) {
+      const { reason } = fault;
+      if (clock.now() - (rejectionsToldAt.get(reason) ?? -Infinity) < REJECTION_TOLD_MS) return;
+      rejectionsToldAt.set(reason, clock.now());
+      // Each token expires.
+      logger[reason === 'expired' ? 'info' : 'warn'](fault, 'token rejected');
+    },
     defect: ({ error, requestId }) =>
       logger.error({ requestId, error: describe(error, scrub) }, 'unexpected error'),
     liveBegan: (row) => logger.info(viewer(row), 'live query started'),

@@ -17,6 +17,7 @@ export const countedEvents = [
   'roundTrip',
   'settled',
   'surprise',
+  'tokenRejected',
   'unreadable',
   'waited',
 ] as const satisfies readonly EventName[];

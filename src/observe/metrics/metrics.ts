@@ -1,4 +1,5 @@
 import { Counter, Histogram, Registry } from 'prom-client';
+import { tokenFaults } from '../../auth/authenticate.ts';
 import type { ErrorCode, UpstreamName } from '../../errors.ts';
 import type { QueueLane } from '../events.ts';
 import { type ClassGauges, createClassMetrics } from './class-metrics.ts';
@@ -106,6 +107,7 @@ export function createMetrics(gauges: Gauges): { metrics: Metrics; reader: Count
     'resource',
     'code',
   ]);
+  const rejections = counter('tokens_rejected_total', 'JWTs that are not valid.', ['reason']);
   const surprises = counter(
     'decode_surprises_total',
     'Members of upstream responses that differ from the documentation.',
@@ -137,6 +139,7 @@ export function createMetrics(gauges: Gauges): { metrics: Metrics; reader: Count
   ]);
   const liveEvents = counter('live_events_total', 'Events of ended live query streams.', []);
   const liveBytes = counter('live_bytes_total', 'Bytes of ended live query streams.', []);
+  for (const reason of tokenFaults) rejections.inc({ reason }, 0);
   for (const upstream of ['LINKS', 'MARKET'] as const) refusals.inc({ upstream }, 0);
   const countClass = createClassMetrics(gauges.classes, registry);
   const { replicas } = gauges;
@@ -155,6 +158,7 @@ export function createMetrics(gauges: Gauges): { metrics: Metrics; reader: Count
     reads: ({ resource, result, times, upstream }) =>
       reads.inc({ upstream, resource, result }, times),
     waited: ({ lane, ms, upstream }) => waits.observe({ upstream, lane }, ms / 1000),
+    tokenRejected: ({ reason }) => rejections.inc({ reason }),
     surprise: ({ field, upstream }) => surprises.inc({ upstream, field }),
     answeredInBulk(answers) {
       remembered.inc(answers.remembered);
