@@ -148,12 +148,16 @@ export class CachedReads implements IngredientSource {
   lookUp<T>(of: KeyedRead<T>, { bulk }: Pick<Caller, 'bulk'> = {}): Lookup<T> {
     const hit = this.find(of, { bulk });
     if (!hit) return NOTHING;
+    return { hit, ingredient: this.ingredient(of, hit), serves: this.serves(of, hit, { bulk }) };
+  }
+
+  /** Whether a reader gets an entry immediately; otherwise it waits for a new response. Changes nothing. */
+  serves(of: KeyedRead, hit: Hit, { bulk }: Pick<Caller, 'bulk'> = {}): boolean {
     const { page, strict } = of.read;
-    const isFresh = hit.state === 'fresh';
-    const isEnough = (): boolean =>
-      bulk ? this.#isAccepted(hit, bulk) : this.#options.refresher.serves(of, hit);
-    const serves = (isFresh || (!strict && isEnough())) && !page?.reload;
-    return { hit, ingredient: this.ingredient(of, hit), serves };
+    if (page?.reload) return false;
+    if (hit.state === 'fresh') return true;
+    if (strict) return false;
+    return bulk ? this.#isAccepted(hit, bulk) : this.#options.refresher.serves(of, hit);
   }
 
   /** Whether a job accepts an entry past its ttl: it was requested in time, and no write can have changed it since. */

@@ -1,6 +1,8 @@
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { OperationPlan } from '../../src/upstream/dry-run/dry-run.ts';
 import { startWorld, type World } from '../support/gateway.ts';
+import { QuickClock } from '../support/virtual-clock.ts';
+import { planOf } from './plan-of.ts';
 
 const DASHBOARD = `{
   account { username }
@@ -187,5 +189,45 @@ describe('A dry run', () => {
     const dry = await world.ask(query, { value }, { 'x-gateway-dry-run': '1' });
     expect(real.errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT' } }]);
     expect(dry.errors).toEqual(real.errors);
+  });
+});
+
+describe('A dry run of entries past their ttl', () => {
+  const ttl = { TTL_ACCOUNT_MS: '4000', TTL_CHANNELS_MS: '4000', TTL_CHANNEL_ITEMS_MS: '4000' };
+  const query =
+    '{ account { username } channels(first: 4) { nodes { items(first: 5) { nodes { __typename } } } } }';
+  let world: World | undefined;
+  afterEach(() => world?.close());
+
+  it.each([
+    ['younger than twice their ttl', 6000, 0, 6],
+    ['older than that', 12_000, 6, 0],
+    ['kept only in case the API fails', 2_000_000, 6, 0],
+  ])('reckons with what a read of those %s does', async (_which, ageMs, calls, cache) => {
+    const clock = new QuickClock();
+    world = await startWorld({ clock, env: { ...ttl, LINKS_RATE_LIMIT: '30' } });
+    await world.ask(query);
+    for (let round = 0; round < 2; round += 1) {
+      await clock.advance(ageMs);
+      world.forgetCalls();
+      expect(await planOf(world, query)).toMatchObject({ calls, saved: { cache }, exact: false });
+      expect(world.calls()).toEqual([]);
+      const { receipt } = await world.ask(query);
+      expect(receipt.calls).toBe(calls);
+    }
+  });
+
+  it('reckons with them while the budget has nothing newer', async () => {
+    const clock = new QuickClock();
+    const sandbox = { limit: { requests: 6 } };
+    world = await startWorld({
+      clock,
+      sandbox,
+      env: { ...ttl, LINKS_RATE_LIMIT: '6', OPERATION_MAX_CALLS: '6' },
+    });
+    await world.ask(query);
+    await clock.advance(12_000);
+    expect(await planOf(world, query)).toMatchObject({ calls: 0, saved: { cache: 6 } });
+    expect((await world.ask(query)).receipt.calls).toBe(0);
   });
 });

@@ -31,7 +31,7 @@ export class PlannedReads {
     this.#client = client;
   }
 
-  /** Returns the cached response, or a placeholder. */
+  /** Returns the cached response, also an old one for which a new one would be requested, or a placeholder. */
   read<T>(of: KeyedRead<T>, access: Access, { dryRun, ...mode }: PlannedMode): Promise<T> {
     const { caller } = access;
     const { key, read } = of;
@@ -40,16 +40,12 @@ export class PlannedReads {
       if (prefetched) await dryRun.timeline.looks(prefetched);
       const found = this.#client.cached.peek(of, caller);
       const hit = found && this.unlessWritten(of, found, dryRun);
-      const isTooOld = hit?.state === 'fallback' || (read.strict && hit?.state !== 'fresh');
-      if (hit && !isTooOld && !read.page?.reload) {
-        // Whether an old response is still sufficient depends on the free budget at that time.
-        if (hit.state === 'stale' && !caller.bulk) dryRun.guesses();
+      // Whether an old response is still sufficient depends on the free budget at that time.
+      if (hit && hit.state !== 'fresh' && !caller.bulk) dryRun.guesses();
+      if (hit && this.#client.cached.serves(of, hit, caller)) {
         dryRun.hit(key);
         return hit.entry.value;
       }
-      // While the circuit breaker is open, a fallback is served immediately, as it would be after a failed
-      // request.
-      if (hit && !caller.bulk) dryRun.guesses();
       const isOwn = dryRun.counts({ key, about: read.about });
       const arrival =
         !isOwn && this.#client.inFlight.isExpected(key)
@@ -59,7 +55,8 @@ export class PlannedReads {
       await arrival;
       // A page determines whether more pages are read, unless the reader needs only this one.
       if (read.page && !mode.suffices?.(read)) dryRun.guesses();
-      return dryRun.standIns.answerTo(of);
+      // What an old response has is closer to the new one than a placeholder.
+      return hit && !read.page?.reload ? hit.entry.value : dryRun.standIns.answerTo(of);
     });
   }
 
