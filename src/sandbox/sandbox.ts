@@ -2,6 +2,7 @@ import { machineClock, type SandboxClock } from './clock.ts';
 import type { IsLocal } from './http/fault-door.ts';
 import type { Fault } from './http/faults.ts';
 import type { LoggedRequest } from './http/log.ts';
+import type { MaxLimit } from './http/paging.ts';
 import { RateLimiter, type RateLimitOptions } from './http/rate-limit.ts';
 import { ApiServer } from './http/server.ts';
 import { linksApi } from './links/api.ts';
@@ -30,8 +31,8 @@ export interface SandboxOptions {
   limit?: Partial<RateLimitOptions>;
   /** Limit of the marketplace API; its documentation has none, so the default is none. */
   marketLimit?: { requests?: number; windowMs?: number };
-  /** Maximum of `limit` of list endpoints; default 100. */
-  maxLimit?: number;
+  /** Maximum of `limit` of list endpoints, or of each by its path; default 100. */
+  maxLimit?: MaxLimit;
   /** Prefix of all paths, such as `/s`; default none. */
   pathPrefix?: string;
   /** Decides who may set faults by HTTP; default nobody. */

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { OperationPlan } from '../../src/upstream/dry-run/dry-run.ts';
-import { startWorld, type World } from '../support/gateway.ts';
+import { PLENTY, startWorld, type World } from '../support/gateway.ts';
 import { QuickClock } from '../support/virtual-clock.ts';
 import { planOf } from './plan-of.ts';
 
@@ -67,8 +67,11 @@ describe('A dry run', () => {
   });
 
   it('is exact about what follows from kept rows', async () => {
+    // No page of the items of a channel is known, so one can be shorter than is asked for.
     await price('{ channels(first: 1) { nodes { id } } }');
-    expect(await plan(DASHBOARD)).toMatchObject({ calls: 11, saved: { cache: 1 }, exact: true });
+    expect(await plan(DASHBOARD)).toMatchObject({ calls: 11, saved: { cache: 1 }, exact: false });
+    await price('{ channels(first: 1) { nodes { items(first: 1) { totalCount } } } }');
+    expect(await plan(DASHBOARD)).toMatchObject({ calls: 10, saved: { cache: 2 }, exact: true });
     await price(DASHBOARD);
     expect(await plan(DASHBOARD)).toMatchObject({ calls: 0, saved: { cache: 12 }, exact: true });
   });
@@ -122,6 +125,16 @@ describe('A dry run', () => {
       calls: 1,
       exact: false,
     });
+  });
+
+  it('is not exact because another list has longer pages', async () => {
+    const maxLimit = (path: string) => (path === '/api/overlay' ? 15 : 100);
+    const other = await startWorld({ sandbox: { maxLimit, limit: { requests: PLENTY } } });
+    worlds.push(other);
+    await other.ask('{ campaigns(first: 1) { totalCount } }');
+    const query = '{ overlays(first: 20) { nodes { name } } }';
+    expect(await plan(query, other)).toMatchObject({ calls: 1, exact: false });
+    expect((await other.ask(query)).receipt.calls).toBe(2);
   });
 
   it('is not exact about a row that a list read beside it may hold', async () => {

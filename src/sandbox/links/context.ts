@@ -29,7 +29,7 @@ export function listPage<R>(
   rows: readonly R[],
   view: (row: R) => unknown,
 ): Answer {
-  const page = cutPage(rows, context.request.query, context.store.maxLimit);
+  const page = cutPage(rows, context.request, context.store.maxLimit);
   return json({ error: '0', data: { ...page.members, [key]: page.rows.map(view) } });
 }
 

@@ -1,5 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { SandboxClock } from '../clock.ts';
+import type { MaxLimit } from '../http/paging.ts';
 import type { Spool } from '../http/spool.ts';
 import { type Row, Table } from '../table.ts';
 
@@ -139,7 +140,7 @@ const NOUNS = [
 export class LinksStore {
   readonly url: string;
   readonly clock: SandboxClock;
-  readonly maxLimit: number;
+  readonly maxLimit: MaxLimit;
   users: User[] = [];
   plans: Plan[] = [];
   readonly logins = new Map<string, Login>();
@@ -154,7 +155,7 @@ export class LinksStore {
   readonly pixels = new Table<Pixel>();
   readonly qrs = new Table<QrCode>();
 
-  constructor(url: string, clock: SandboxClock, maxLimit: number) {
+  constructor(url: string, clock: SandboxClock, maxLimit: MaxLimit) {
     this.url = url;
     this.clock = clock;
     this.maxLimit = maxLimit;

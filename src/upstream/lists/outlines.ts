@@ -1,4 +1,5 @@
 import { BoundedMap } from '../../bounded-map.ts';
+import type { Resource } from '../../resources.ts';
 import type { List, Row } from '../request.ts';
 import { PageConsistency, type PageRead } from './list-page.ts';
 
@@ -65,8 +66,8 @@ export class Outlines {
   readonly #outlines = new BoundedMap<Outline>({ max: OUTLINES_REMEMBERED });
   /** The outlines from which this starts. It does not change them. */
   readonly #original: Outlines | null;
-  /** The minimum that `#original` assumes for lists that were never read; null until it is needed. */
-  #sureBefore: number | null = null;
+  /** The minimum that `#original` assumes for lists that were never read, by partition and kind. */
+  readonly #leastSure = new Map<string, number>();
 
   constructor(original: Outlines | null = null) {
     this.#original = original;
@@ -92,20 +93,23 @@ export class Outlines {
   }
 
   /**
-   * Minimum number of rows of a page that is not the last. A list that was never read is assumed to be like the
-   * others. 0 if no list was read.
+   * Minimum number of rows of a page that is not the last. A list that was never read is like the others of its kind,
+   * which have the same endpoint; 0 if none of them was read. Other kinds can have another page size.
    */
-  surePerPage(outline: Outline): number {
-    if (outline.surePerPage !== null) return outline.surePerPage;
-    if (!this.#original) return this.#leastSure;
-    this.#sureBefore ??= this.#original.#leastSure;
-    return this.#sureBefore;
+  surePerPage({ partition, surePerPage }: Outline, resource: Resource): number {
+    if (surePerPage !== null) return surePerPage;
+    const name = `${partition} ${resource}`;
+    const least =
+      this.#leastSure.get(name) ?? (this.#original ?? this).#leastOf(partition, resource);
+    if (this.#original) this.#leastSure.set(name, least);
+    return least;
   }
 
-  get #leastSure(): number {
+  #leastOf(partition: string, resource: Resource): number {
     let least = Number.POSITIVE_INFINITY;
-    for (const { surePerPage } of this.#outlines.values()) {
-      if (surePerPage !== null && surePerPage < least) least = surePerPage;
+    for (const { list, surePerPage, ...each } of this.#outlines.values()) {
+      if (list?.resource !== resource || each.partition !== partition) continue;
+      least = Math.min(least, surePerPage ?? least);
     }
     return Number.isFinite(least) ? least : 0;
   }

@@ -312,7 +312,9 @@ export class Lists {
 
   /** Whether the first `count` rows of a list, or all if it has fewer, are certainly on its first page. */
   fitsFirstPage(list: List<Row>, count: number, access: Access): boolean {
-    return !list.paged || count < this.#outlines.surePerPage(this.outline(list, access));
+    return (
+      !list.paged || count < this.#outlines.surePerPage(this.outline(list, access), list.resource)
+    );
   }
 
   /** What is known of a list before a page of it is read. */

@@ -54,7 +54,7 @@ export const fileRoutes: readonly LinksRoute[] = [
       const files = store.files
         .of(account.id)
         .filter(({ name }) => name.toLowerCase().includes(search));
-      const page = cutPage(files, request.query, store.maxLimit);
+      const page = cutPage(files, request, store.maxLimit);
       // The only list with its pagination members at the top level.
       return ok({
         ...page.members,
