@@ -3,6 +3,8 @@ export interface Receipt {
   readonly calls: number;
   readonly saved: { readonly cache: number; readonly coalesced: number };
   readonly stale: number;
+  /** Requests in the background that the answer started, because its entries are old. */
+  readonly refreshes: number;
   readonly maxAgeMs: number;
   readonly waitedMs: number;
 }
@@ -11,7 +13,7 @@ export interface Receipt {
 export interface Plan {
   readonly calls: number;
   readonly saved: { readonly cache: number; readonly coalesced: number };
-  /** False when `calls` is what it costs at most. */
+  /** False when `calls` is an estimate: it can cost more or less. */
   readonly exact: boolean;
   /** False when that is more than one operation may make. */
   readonly fits: boolean;

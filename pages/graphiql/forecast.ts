@@ -80,9 +80,10 @@ function planText(
   agoMs: number,
 ): string {
   const kept = saved.cache + saved.coalesced;
-  const price = calls === 0 ? 'no upstream request' : requestsText(calls);
-  if (!fits) return `too expensive: ${price}, over the limit per operation`;
-  const words = [exact || calls === 0 ? `would cost ${price}` : `at most ${price}`];
+  if (!fits) return `too expensive: about ${requestsText(calls)}, over the limit per operation`;
+  const about = calls === 0 ? 'probably none' : `about ${requestsText(calls)}`;
+  const certain = `would cost ${calls === 0 ? 'no upstream request' : requestsText(calls)}`;
+  const words = [exact ? certain : about];
   if (kept > 0) words.push(`${kept} saved`);
   if (calls > 0 && startsInMs !== undefined) {
     const startMs = startsInMs - agoMs;

@@ -189,7 +189,7 @@ export class Strip {
 }
 
 function receiptFacts(
-  { calls, maxAgeMs, saved, stale, waitedMs }: Receipt,
+  { calls, maxAgeMs, refreshes, saved, stale, waitedMs }: Receipt,
   isLive: boolean,
 ): Node[] {
   const facts = [
@@ -200,6 +200,7 @@ function receiptFacts(
   // It goes on counting where the answer is live.
   if (!isLive) facts.push(fact('oldest data', ageText(maxAgeMs), 'before'));
   if (stale > 0) facts.push(fact('stale', `${stale}`));
+  if (refreshes > 0) facts.push(fact(refreshes === 1 ? 'refresh' : 'refreshes', `${refreshes}`));
   return facts;
 }
 

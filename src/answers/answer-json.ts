@@ -56,14 +56,14 @@ function jsonOf(value: unknown): string | undefined {
 
 /**
  * The text of a response before and after its age; `null` if it cannot be repeated unchanged, because it cost a
- * request or a wait, is past its ttl, or changes continuously.
+ * request, a refresh or a wait, is past its ttl, or changes continuously.
  */
 export function cutAtAge(
   text: string,
   receipt: Receipt,
 ): Pick<AnswerToRemember, 'head' | 'tail'> | null {
-  const { calls, saved, stale, waitedMs } = receipt.summary;
-  if (calls + saved.coalesced + stale + waitedMs > 0 || receipt.passing) return null;
+  const { calls, refreshes, saved, stale, waitedMs } = receipt.summary;
+  if (calls + refreshes + saved.coalesced + stale + waitedMs > 0 || receipt.passing) return null;
   const at = text.lastIndexOf(AGE) + AGE.length;
   const end = text.indexOf(',', at);
   return { head: latin1(text.slice(0, at)), tail: latin1(text.slice(end)) };

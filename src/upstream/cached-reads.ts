@@ -165,9 +165,17 @@ export class CachedReads implements IngredientSource {
     return stamp.storedAt >= acceptsFrom && this.#options.cache.holds(tags, stamp.generation);
   }
 
-  /** A reader used an entry: it is kept fresh, unless it is known to be outdated. A job does not use it again. */
-  asked(ingredient: Ingredient, { bulk }: Pick<Caller, 'bulk'> = {}): void {
-    if (!bulk && !ingredient.of.read.page?.reload) this.#options.refresher.asked([ingredient]);
+  /**
+   * A reader asked for an entry, and was `served` with it or waits for a newer one: it is kept fresh, unless it is known
+   * to be outdated. A job does not use it again.
+   */
+  asked(
+    ingredient: Ingredient,
+    { bulk, receipt }: Pick<Caller, 'bulk' | 'receipt'>,
+    served: boolean,
+  ) {
+    if (bulk || ingredient.of.read.page?.reload) return;
+    receipt.refreshing(this.#options.refresher.asked([ingredient], served));
   }
 
   /** Counts an entry that was served immediately. */
@@ -175,8 +183,9 @@ export class CachedReads implements IngredientSource {
     this.#emit(of.read.resource, stale ? 'stale' : 'hit', 1);
   }
 
-  settle(served: readonly Ingredient[]): void {
-    this.#options.refresher.asked(served.filter(({ isOptional }) => !isOptional));
+  settle(served: readonly Ingredient[]): number {
+    const used = served.filter(({ isOptional }) => !isOptional);
+    const started = this.#options.refresher.asked(used, true);
     const counts = new Map<Resource, { hit: number; stale: number }>();
     for (const { of, stale } of served) {
       const { resource } = of.read;
@@ -189,6 +198,7 @@ export class CachedReads implements IngredientSource {
       if (hit > 0) this.#emit(resource, 'hit', hit);
       if (stale > 0) this.#emit(resource, 'stale', stale);
     }
+    return started;
   }
 
   #emit(resource: Resource, result: 'hit' | 'stale', times: number): void {

@@ -59,7 +59,7 @@ export class Reader {
       const waited = cached.waitedFor(of, receipt);
       if (waited) return waited.value;
     }
-    if (ingredient && !mode) cached.asked(ingredient, access.caller);
+    if (ingredient && !mode) cached.asked(ingredient, access.caller, serves);
     if (hit && ingredient && serves) {
       if (mode?.kind !== 'cacheOnly') cached.count(ingredient);
       receipt.ingredients.add(ingredient);

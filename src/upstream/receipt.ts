@@ -24,6 +24,8 @@ export interface ReceiptSummary {
   };
   /** Number of used cache entries that were past their ttl. */
   readonly stale: number;
+  /** Number of requests in the background that this operation has started, mostly because of stale entries. */
+  readonly refreshes: number;
   /** Age of the oldest response used, in milliseconds. */
   readonly maxAgeMs: number;
   /** Time that the operation waited for slots of the rate limit, in milliseconds. */
@@ -44,6 +46,7 @@ export class Receipt {
   /** The responses that the operation has waited for, by key. See `CachedReads.waited`. */
   readonly awaited = new Map<string, CacheEntry>();
   readonly #calls: Record<UpstreamName, number> = { LINKS: 0, MARKET: 0 };
+  #refreshes = 0;
   readonly #waited: Stopwatch;
   /** The upstream requests that the operation may still send. */
   readonly spending = new Spending();
@@ -89,6 +92,23 @@ export class Receipt {
   notSent(upstream: UpstreamName, key: string): void {
     this.#calls[upstream] -= 1;
     this.#sources.delete(key);
+  }
+
+  /** This operation has started requests that it does not wait for. */
+  refreshing(count: number): void {
+    this.#refreshes += count;
+  }
+
+  /** Counts the entries that were used without being counted. */
+  settle(): void {
+    this.#refreshes += this.ingredients.settle();
+  }
+
+  /** Adds the receipt of an execution from the cache. */
+  include(other: Receipt): void {
+    this.ingredients.addAll(other.ingredients);
+    this.#refreshes += other.#refreshes;
+    this.#passing ||= other.#passing;
   }
 
   /** Marks the start and end of a wait for a slot; parallel waits count once. */
@@ -148,6 +168,7 @@ export class Receipt {
       calls: this.#calls.LINKS + this.#calls.MARKET,
       saved: { cache, coalesced },
       stale,
+      refreshes: this.#refreshes,
       maxAgeMs: Math.round(maxAgeMs),
       waitedMs: Math.round(waitedMs),
     };
@@ -227,7 +248,7 @@ export interface Watch extends EntryWatch {
 export interface IngredientSource {
   readonly upstream: UpstreamName;
   /** Counts used entries, and keeps them fresh, see `Ingredients.settle`. */
-  settle(served: readonly Ingredient[]): void;
+  settle(served: readonly Ingredient[]): number;
 }
 
 /** Cache entries of one kind that an operation has used. */
@@ -333,11 +354,16 @@ export class Ingredients {
     return Math.min(this.#until, soonestChange(this.#served, now));
   }
 
-  /** Counts entries that were used without being counted, as reads and as hits. */
-  settle(): void {
+  /**
+   * Counts entries that were used without being counted, as reads and as hits. Returns the number of refreshes that this
+   * has started.
+   */
+  settle(): number {
+    let started = 0;
     for (const source of new Set(this.#served.map((each) => each.source))) {
-      source.settle(this.#served.filter((each) => each.source === source));
+      started += source.settle(this.#served.filter((each) => each.source === source));
     }
+    return started;
   }
 }
 

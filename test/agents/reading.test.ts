@@ -51,7 +51,14 @@ describe('An agent', () => {
     const before = door.calls();
     const operation = '{ seller { username } }';
     const { cost, json } = await agent.call('graph_price', { operation });
-    expect(json).toMatchObject({ calls: 1, exact: true, fits: true, startsInMs: 0, fromCache: 0 });
+    expect(json).toMatchObject({
+      price: '1 upstream call',
+      calls: 1,
+      exact: true,
+      fits: true,
+      startsInMs: 0,
+      fromCache: 0,
+    });
     expect(cost).toMatch(/^cost 0 upstream calls; /);
     expect(door.calls()).toBe(before);
   });

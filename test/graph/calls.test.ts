@@ -276,6 +276,7 @@ describe('extensions.upstream', () => {
       calls: 2,
       saved: { cache: 0, coalesced: 0 },
       stale: 0,
+      refreshes: 0,
       maxAgeMs: 0,
       waitedMs: expect.any(Number),
     });

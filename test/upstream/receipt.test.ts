@@ -12,7 +12,7 @@ function createWorld() {
 function served(key: string, ageMs: number, stale = false): Ingredient {
   return {
     of: { key, read: read('files'), credential: { partition: 'p', secret: 's' } },
-    source: { upstream: 'LINKS', settle: () => {} },
+    source: { upstream: 'LINKS', settle: () => 0 },
     stamp: { storedAt: 0, generation: 0 },
     freshness: { ttlMs: 1000, staleWhileRevalidateMs: 0, staleIfErrorMs: 0 },
     state: stale ? 'stale' : 'fresh',
@@ -36,6 +36,7 @@ describe('Receipt', () => {
       calls: 0,
       saved: { cache: 0, coalesced: 0 },
       stale: 0,
+      refreshes: 0,
       maxAgeMs: 0,
       waitedMs: 0,
     });

@@ -1,4 +1,5 @@
 import type { CallerBudget } from '../../upstream/budget/budgets.ts';
+import type { OperationPlan } from '../../upstream/dry-run/dry-run.ts';
 import type { ReceiptSummary } from '../../upstream/receipt.ts';
 
 /** What is left of a rate limit for an agent. */
@@ -19,18 +20,29 @@ export function leftOf({ limit, quotas, remaining }: CallerBudget): BudgetLeft {
  * `cost 0 upstream calls (3 from cache, oldest 41 s); 23 of 30 left`.
  */
 export function costLine(cost: ReceiptSummary | undefined, budget: BudgetLeft | null): string {
-  const { calls = 0, maxAgeMs = 0, saved, stale = 0, waitedMs = 0 } = cost ?? {};
+  const { calls = 0, maxAgeMs = 0, refreshes = 0, saved, stale = 0, waitedMs = 0 } = cost ?? {};
   const cached = saved?.cache ?? 0;
   const coalesced = saved?.coalesced ?? 0;
   const sources = [
     ...(cached > 0 ? [`${cached} from cache`, `oldest ${seconds(maxAgeMs)}`] : []),
     ...(stale > 0 ? [`${stale} stale`] : []),
+    ...(refreshes > 0 ? [`${refreshes} refreshing`] : []),
     ...(coalesced > 0 ? [`${coalesced} shared`] : []),
     ...(waitedMs >= 1000 ? [`waited ${seconds(waitedMs)}`] : []),
   ];
-  const spent = `cost ${calls} upstream ${calls === 1 ? 'call' : 'calls'}`;
+  const spent = `cost ${callsText(calls)}`;
   const from = sources.length > 0 ? ` (${sources.join(', ')})` : '';
   return `${spent}${from}${budget ? `; ${budget.left} of ${budget.limit} left` : ''}`;
+}
+
+/** What an operation would cost, in words: `11 upstream calls`, `about 11 upstream calls`, `none` or `probably none`. */
+export function priceText({ calls, exact }: Pick<OperationPlan, 'calls' | 'exact'>): string {
+  if (calls === 0) return exact ? 'none' : 'probably none';
+  return `${exact ? '' : 'about '}${callsText(calls)}`;
+}
+
+function callsText(calls: number): string {
+  return `${calls} upstream ${calls === 1 ? 'call' : 'calls'}`;
 }
 
 function seconds(ms: number): string {

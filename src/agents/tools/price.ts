@@ -1,4 +1,5 @@
 import { isQuery } from '../agent-graph.ts';
+import { priceText } from '../answers/cost-line.ts';
 import type { Approvals } from '../changes/approvals.ts';
 import { CONFIRMED_MS } from '../changes/confirmations.ts';
 import type { ReadOptions } from './read.ts';
@@ -24,6 +25,7 @@ export function priceTool({
       const change = !isQuery(operation) ? await approvals.want(call.viewer, operation) : null;
       const { errors, plan } = await graph.plan(call, operation);
       const price = plan && {
+        price: priceText(plan),
         calls: plan.calls,
         exact: plan.exact,
         fits: plan.fits,

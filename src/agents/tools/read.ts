@@ -1,5 +1,6 @@
 import type { AgentCall } from '../agent-call.ts';
 import { type AgentGraph, isQuery } from '../agent-graph.ts';
+import { priceText } from '../answers/cost-line.ts';
 import { resultOfQuery } from '../answers/results.ts';
 import { ToolError } from '../tool-error.ts';
 import {
@@ -70,7 +71,7 @@ export async function read(
   if (plan && plan.calls > maxCalls) {
     throw new ToolError(
       'TOO_MANY_CALLS',
-      `The query needs ${plan.exact ? '' : 'about '}${plan.calls} upstream calls, more than maxCalls, which is ${maxCalls}. Ask for fewer rows or fields, or raise maxCalls. For a whole list, graph_job exports it.`,
+      `The query needs ${priceText(plan)}, more than maxCalls, which is ${maxCalls}. Ask for fewer rows or fields, or raise maxCalls. For a whole list, graph_job exports it.`,
       { calls: plan.calls, startsInMs: plan.startsInMs, readyInMs: plan.readyInMs },
     );
   }

@@ -151,7 +151,7 @@ export class CompiledQueries {
       const context = this.#open(viewer);
       const { receipt } = context;
       const data = compiled.run(context, variables, this.#parts.of(viewer, receipt.ingredients));
-      receipt.ingredients.settle();
+      receipt.settle();
       attempts.succeeded();
       return { data, receipt };
     } catch {
@@ -233,8 +233,7 @@ export class CompiledQueries {
     }
     const made = this.#run({ attempts, query, variables, viewer, isChecked: true });
     if (!made) return null;
-    receipt.ingredients.addAll(made.receipt.ingredients);
-    if (made.receipt.passing) receipt.changesWithTime();
+    receipt.include(made.receipt);
     return made.data;
   }
 

@@ -15,17 +15,18 @@ interface RefresherOptions {
   readonly budget: (credential: Credential) => Budget;
   /** Whether the circuit breaker is open. */
   readonly outOfOrder: () => boolean;
-  /** Sends a request for a newer response, unless one is in flight. */
-  readonly refresh: (of: KeyedRead, forWhom: RefreshedFor) => void;
+  /** Sends a request for a newer response, and returns true, unless one is in flight or it may not be sent. */
+  readonly refresh: (of: KeyedRead, forWhom: RefreshedFor) => boolean;
   /** Cancels a refresh of a key that only watchers needed, if it has not been sent. */
   readonly takeBack: (key: string) => void;
 }
 
 /**
- * The purpose of a refresh: one for `watchers` is no longer sent when its key is not watched, and one for `history`
- * goes after all others, whether or not there is an entry.
+ * The purpose of a refresh: one for `readers` is on the receipt of the operation that has started it, one of a `round` is
+ * for readers too, but on no receipt. One for `watchers` is no longer sent when its key is not watched, and one for
+ * `history` goes after all others, whether or not there is an entry.
  */
-export type RefreshedFor = 'history' | 'readers' | 'watchers';
+export type RefreshedFor = 'history' | 'readers' | 'round' | 'watchers';
 
 /** Delay after which a failed read is repeated in the background, doubled for each failure in a row. */
 const FIRST_BACK_OFF_MS = 2000;
@@ -102,23 +103,27 @@ export class Refresher {
     return ageMs < 2 * entry.freshness.ttlMs || !this.#options.budget(credential).idle;
   }
 
-  /** A reader used these entries. Refreshes those that are due. */
-  asked(entries: readonly Asked[]): void {
+  /**
+   * A reader asked for these entries. Refreshes those that are due and were served, because others are read anyway.
+   * Returns the number of refreshes that it has started.
+   */
+  asked(entries: readonly Asked[], served: boolean): number {
     const now = this.#options.clock.now();
+    let started = 0;
     const asks = this.#interest.askedAll(entries, now);
     let credential: Credential | null = null;
     for (const [at, { ageMs, freshness, of, state }] of entries.entries()) {
-      if (of.credential !== credential) this.#keepRound(of.credential, now);
+      if (of.credential !== credential) started += this.#keepRound(of.credential, now, 'readers');
       credential = of.credential;
       // Most entries are fresh, and need no further check.
       const isEarly = ageMs < AHEAD_SHARE * freshness.ttlMs;
-      if (isEarly || state === 'fallback') continue;
+      if (isEarly || state === 'fallback' || !served) continue;
       if (this.isBackingOff(of.key) || this.#options.outOfOrder()) continue;
-      const { idle } = this.#options.budget(credential);
-      const ahead = idle && (asks[at] ?? 0) >= HOT_ASKS;
-      const isWaitedFor = state === 'stale' && idle && ageMs >= 2 * freshness.ttlMs;
-      if ((state === 'stale' || ahead) && !isWaitedFor) this.#options.refresh(of, 'readers');
+      const isAhead = () => (asks[at] ?? 0) >= HOT_ASKS && this.#options.budget(of.credential).idle;
+      if (state !== 'stale' && !isAhead()) continue;
+      if (this.#options.refresh(of, 'readers')) started += 1;
     }
+    return started;
   }
 
   /** The rank of a refresh among others: watched entries first, in turns of their watchers, then the oldest. */
@@ -165,25 +170,25 @@ export class Refresher {
   #renewed(key: string): void {
     this.#failures.delete(key);
     const credential = this.#interest.renewed(key);
-    if (credential) this.#keepRound(credential, this.#options.clock.now());
+    if (credential) this.#keepRound(credential, this.#options.clock.now(), 'round');
   }
 
   /**
    * If more entries are in use than fit into a window, all are refreshed in turn after their ttl, even without a read
-   * since: otherwise the next reader would get an entry older than all others.
+   * since: otherwise the next reader would get an entry older than all others. Returns the number of refreshes.
    */
-  #keepRound(credential: Credential, now: number): void {
+  #keepRound(credential: Credential, now: number, forWhom: RefreshedFor): number {
     const { cache } = this.#options;
     const budget = this.#options.budget(credential);
-    if (now - (this.#checkedAt.get(budget) ?? Number.NEGATIVE_INFINITY) < ROUND_CHECK_MS) return;
+    if (now - (this.#checkedAt.get(budget) ?? Number.NEGATIVE_INFINITY) < ROUND_CHECK_MS) return 0;
     this.#checkedAt.set(budget, now);
     const perRefreshMs = budget.windowMs / budget.refreshesPerWindow;
     const wanted = this.#interest.wanted(perRefreshMs, credential);
-    if (wanted.length <= budget.refreshesPerWindow) return;
-    for (const of of wanted) {
+    if (wanted.length <= budget.refreshesPerWindow) return 0;
+    return wanted.filter((of) => {
       const hit = cache.peek(of.key);
-      if (hit && hit.state !== 'fresh') this.#options.refresh(of, 'readers');
-    }
+      return hit && hit.state !== 'fresh' && this.#options.refresh(of, forWhom);
+    }).length;
   }
 }
 

@@ -53,7 +53,7 @@ export class Fetcher {
       await sharedCache.prefetch(of);
       const { hit, ingredient, serves } = cached.lookUp(of, caller);
       if (hit && ingredient && serves) {
-        if (!mode) cached.asked(ingredient, caller);
+        if (!mode) cached.asked(ingredient, caller, true);
         events?.emit('read', { upstream, resource: of.read.resource, result: 'shared' });
         caller.receipt.ingredients.add(ingredient);
         return hit.entry.value;
@@ -148,8 +148,10 @@ export class Fetcher {
   /** Whether a request for it is in flight, which then serves these too. */
   #isRefreshed(key: string, forWhom: RefreshedFor): boolean {
     const found = this.#options.inFlight.find(key);
-    if (found && forWhom === 'readers') found.forWatchers = false;
-    if (found && forWhom !== 'history') found.forHistory = false;
+    if (found && forWhom !== 'history') {
+      found.forHistory = false;
+      found.forWatchers &&= forWhom === 'watchers';
+    }
     return found !== undefined;
   }
 
@@ -179,6 +181,7 @@ export class Fetcher {
         : {
             lane: 'refresh',
             caller: '',
+            isPaid: refreshFor === 'readers',
             // The oldest entry is refreshed first, whatever the order of requests.
             urgency: () => (flight.forHistory ? 0 : refresher.urgencyOf(key)),
           }),

@@ -38,6 +38,8 @@ interface WaitersOptions extends WaitersWorld {
    * The receipt of the operation that has set aside a request for it; returned if it is not sent for that operation.
    */
   readonly planned?: Receipt;
+  /** Whether it is on the receipt of an operation that does not wait for it. */
+  readonly isPaid?: boolean;
   readonly urgency?: () => number;
   /** Whether it is still useful although no caller waits for it. */
   readonly isWanted?: () => boolean;
@@ -64,6 +66,8 @@ export class Waiters<T> implements SlotRequest {
   /** The receipt that the request is on while it is sent, and the receipt of its first attempt. */
   #sender: Receipt | undefined;
   #payer: Receipt | undefined;
+  /** Whether its first attempt is on the receipt of an operation that does not wait for it. */
+  #isPaid: boolean;
   readonly #openedAt: number;
   #queuedAt: number;
   #sentAt = Number.POSITIVE_INFINITY;
@@ -81,6 +85,7 @@ export class Waiters<T> implements SlotRequest {
     this.resource = options.resource;
     this.urgency = options.urgency ?? (() => 0);
     this.lengthy = options.lengthy ?? false;
+    this.#isPaid = options.isPaid ?? false;
     this.sharing = options.sharing;
   }
 
@@ -165,14 +170,14 @@ export class Waiters<T> implements SlotRequest {
   }
 
   /**
-   * Records that it is sent, under the name `key` on the receipt of the first waiting caller. Returns the reason;
-   * `renews` if an older response is known.
+   * Records that it is sent, under the name `key` on the receipt of the first waiting caller, unless it is on one.
+   * Returns the reason; `renews` if an older response is known.
    */
   leaves(key: string, renews: boolean): Departing {
     const { caller, lane } = this;
     const operation = this.#first;
-    this.#sender = operation;
-    operation?.sent(this.#options.upstream, key);
+    this.#sender = this.#isPaid ? undefined : operation;
+    this.#sender?.sent(this.#options.upstream, key);
     const charged = lane === 'refresh' ? null : nameWithoutClass(caller);
     const callerClass = lane === 'refresh' ? null : classOf(caller);
     const asker = operation?.asker ?? null;
@@ -198,6 +203,7 @@ export class Waiters<T> implements SlotRequest {
   /** The sent request has its response, or failed. */
   answered(): void {
     this.#payer ??= this.#sender;
+    this.#isPaid = false;
   }
 
   /** Emits whether it waits. A request with an immediate slot has never waited. */
@@ -229,6 +235,10 @@ export class Waiters<T> implements SlotRequest {
       waiter.fallBackIn(fallbackMs, () => {
         this.#goesOn = true;
         this.#leave(waiter, new FallbackWillDo());
+        if (this.#state !== 'queued' || this.#waiters.size > 0 || this.#isPaid) return;
+        // It is sent when nobody waits for it.
+        this.#isPaid = true;
+        caller.receipt.refreshing(1);
       });
     }
     this.#waiters.add(waiter);

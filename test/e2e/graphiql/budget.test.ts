@@ -60,7 +60,7 @@ describeWith(chromium, 'GraphiQL with the budget in it', () => {
   it('says what an answer cost, and beside the button what a run would cost', async () => {
     const { page } = await open({}, `/graphql?query=${encodeURIComponent(one('campaigns'))}`);
     const cost = page.locator('#cost');
-    await cost.getByText(/^(would cost|at most) 1 upstream request/).waitFor();
+    await cost.getByText(/^(would cost|about) 1 upstream request/).waitFor();
     await run(page);
     await page.locator('.facts').getByText('oldest').waitFor();
     expect(await facts(page)).toMatch(
@@ -73,7 +73,7 @@ describeWith(chromium, 'GraphiQL with the budget in it', () => {
       /^0 upstream requests, 1 saved, 0 ms waited, oldest data \d+ s$/,
     );
     await write(page, '{ qrCodes(first: 50) { nodes { statistics { clicks } } } }');
-    await cost.getByText(/^too expensive: 51 upstream requests/).waitFor();
+    await cost.getByText(/^too expensive: about 51 upstream requests/).waitFor();
   });
 
   it('asks for no price of what does not parse or fit the graph, and says on which line it is wrong', async () => {
@@ -86,7 +86,7 @@ describeWith(chromium, 'GraphiQL with the budget in it', () => {
     for (const [text, beside] of [
       ['{ chann', '1 error, line 1'],
       ['{\n  account { username }\n  nothingOfTheKind\n  norThis\n}', '2 errors, line 3'],
-      [one('channels'), /^(would cost|at most) 1 upstream request/],
+      [one('channels'), /^(would cost|about) 1 upstream request/],
       ['', /^$/],
     ] as const) {
       const seen = prices.length;

@@ -59,6 +59,7 @@ describe('How fresh it is that there is no such thing', () => {
       calls: 0,
       saved: { cache: PAGES, coalesced: 0 },
       stale: 0,
+      refreshes: 0,
       maxAgeMs: 1000,
       waitedMs: 0,
     });

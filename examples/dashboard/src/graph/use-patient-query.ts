@@ -8,6 +8,7 @@ export interface Receipt {
   readonly calls: number;
   readonly saved: { readonly cache: number; readonly coalesced: number };
   readonly stale: number;
+  readonly refreshes: number;
   readonly maxAgeMs: number;
   readonly waitedMs: number;
 }
