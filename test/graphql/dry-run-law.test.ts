@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { resources } from '../../src/resources.ts';
 import { rounds } from '../support/rounds.ts';
 import { operation } from './any-operation.ts';
 import { clampedWorlds, clamps } from './clamped-worlds.ts';
@@ -8,7 +9,7 @@ import { planOf } from './plan-of.ts';
 const inWorld = clampedWorlds();
 
 interface Scene {
-  readonly clamp: number;
+  readonly clamp: (typeof clamps)[number];
   readonly before: readonly (string | number)[];
   readonly asked: string;
 }
@@ -38,6 +39,56 @@ const found: [Scene][] = [
   ],
 ];
 
+const TTL = 60_000;
+/** One for all, so that all entries are at ages between 0 and 5 times of it. */
+const ttls = Object.fromEntries(
+  Object.keys(resources).map((name) => {
+    const words = name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
+    return [`TTL_${words}_MS`, String(TTL)];
+  }),
+);
+/** Operations, each after a time in shares of the ttl. */
+const story = fc.record({
+  clamp: fc.constantFrom(...clamps),
+  steps: fc.array(
+    fc.tuple(
+      fc.oneof(
+        fc.constant(0),
+        fc.constantFrom(0.85, 0.95, 2),
+        fc.double({ min: 0, max: 5, noNaN: true }),
+      ),
+      operation,
+    ),
+    { minLength: 10, maxLength: 10 },
+  ),
+});
+
+it('a plan that says it is exact is what the operation costs, at any age of the entries', async () => {
+  await fc.assert(
+    fc.asyncProperty(story, ({ clamp, steps }) =>
+      inWorld({ clamp, before: [], env: ttls }, async (world) => {
+        for (const [age, asked] of steps) {
+          await world.clock.advance(Math.round(age * TTL));
+          await world.rests();
+          world.forgetCalls();
+          const { calls, exact, saved } = await planOf(world, asked);
+          expect(world.calls()).toEqual([]);
+          const { receipt } = await world.ask(asked, {}, { prefer: 'wait=600' });
+          await world.rests();
+          const sent = world.calls();
+          // Nothing is sent that is on no receipt.
+          expect({ asked, sent: sent.length }).toEqual({
+            asked,
+            sent: receipt.calls + receipt.refreshes,
+          });
+          if (exact) expect({ asked, calls, saved, sent }).toMatchObject({ calls: receipt.calls });
+        }
+      }),
+    ),
+    { numRuns: rounds(10) },
+  );
+});
+
 it('a plan that says it is exact is what the operation costs, whatever was asked before', async () => {
   await fc.assert(
     fc.asyncProperty(scene, ({ clamp, before, asked }) =>
@@ -45,11 +96,9 @@ it('a plan that says it is exact is what the operation costs, whatever was asked
         const { calls, exact } = await planOf(world, asked);
         expect(world.calls()).toEqual([]);
         const { receipt } = await world.ask(asked, {}, { prefer: 'wait=600' });
-        if (!exact) return;
-        expect({ calls, wire: world.calls() }).toMatchObject({ calls: receipt.calls });
-        // What is refreshed behind the readers' backs is no cost of theirs.
-        const refreshes = before.some((step) => typeof step === 'number');
-        if (!refreshes) expect(world.calls()).toHaveLength(calls);
+        await world.rests();
+        expect(world.calls()).toHaveLength(receipt.calls + receipt.refreshes);
+        if (exact) expect({ calls, wire: world.calls() }).toMatchObject({ calls: receipt.calls });
       }),
     ),
     { numRuns: rounds(20), examples: found },
