@@ -98,13 +98,25 @@ export class FaultWatch implements Witness {
     const { outcome } = witnessed;
     // `KeyAuthorization` reports it, each time that a key is rejected.
     const isOfKey = outcome.kind === 'failure' && outcome.failure.kind === 'unauthenticated';
-    if (this.#hasWorked || isOfKey) return;
-    for (const { sentence } of problems) {
-      if (!this.#complained.has(sentence)) this.#complain(sentence);
-      this.#complained.add(sentence);
+    const { wrapped } = witnessed;
+    if (wrapped !== undefined) this.#complainOnce(noticed(wrapped, this.subject));
+    if (isOfKey) return;
+    const isOfWire = outcome.kind === 'failure' && outcome.failure instanceof WireError;
+    for (const { at: place, sentence } of problems) {
+      // A certificate can expire, and a host can change its protocol, while the gateway runs.
+      if (!this.#hasWorked || (isOfWire && place === 'configuration')) this.#complainOnce(sentence);
     }
-    this.#hasWorked = outcome.kind === 'value' && outcome.value !== null;
+    this.#hasWorked ||= outcome.kind === 'value' && outcome.value !== null;
   }
+
+  #complainOnce(sentence: string): void {
+    if (!this.#complained.has(sentence)) this.#complain(sentence);
+    this.#complained.add(sentence);
+  }
+}
+
+function noticed(resource: string, { upstream }: Subject): string {
+  return `${upstreamTitle[upstream]} sends other text around the JSON of ${resource}, such as notices of PHP. The JSON is used. Set display_errors=Off for PHP there.`;
 }
 
 function skewOf({ headers: { date } }: RawAnswer, wallMs: number): number {
@@ -147,7 +159,10 @@ function faultOf(
 }
 
 /** Why there is no response, by the error code of the system or the library. */
-function unanswered({ cause, kind }: WireError, { timeoutMs, upstream }: Subject): Finding {
+function unanswered(
+  { cause, kind }: WireError,
+  { baseUrl, timeoutMs, upstream }: Subject,
+): Finding {
   const setting = `${upstream}_BASE_URL`;
   const code = systemCode(cause);
   const known = code === '' ? '' : ` (${code})`;
@@ -162,6 +177,16 @@ function unanswered({ cause, kind }: WireError, { timeoutMs, upstream }: Subject
   if (/CERT|SELF_SIGNED|UNABLE_TO|ERR_TLS/.test(code)) {
     return configuration(
       `The certificate of ${setting} is not trusted${known}. Renew the certificate, check the host, or add its authority with NODE_EXTRA_CA_CERTS.`,
+    );
+  }
+  if (/protocol.version|unsupported.protocol/i.test(`${code} ${String(cause)}`)) {
+    return configuration(
+      `The server at ${setting} supports only versions of TLS that are too old${known}. Update it; until then, NODE_OPTIONS=--tls-min-v1.0 allows them.`,
+    );
+  }
+  if (kind === 'unsent' && code === 'ECONNRESET' && baseUrl.startsWith('https:')) {
+    return configuration(
+      `The server at ${setting} closes the TLS handshake${known}. Check that its port expects https and its host name, and whether a firewall is in between.`,
     );
   }
   if (/EPROTO|SSL|HPE_/.test(code)) {

@@ -20,9 +20,10 @@ import { type Answered, attempt } from './reads/fetch.ts';
 import type { Outcome } from './reads/waiter.ts';
 import { Waiters, type WaitersWorld } from './reads/waiters.ts';
 import type { Call, Write } from './request.ts';
+import { resourceOf } from './wire/exchange.ts';
 import { type Failure, readError, writeError } from './wire/failure.ts';
 import { WireError } from './wire/send.ts';
-import { resourceOf, type Wire } from './wire/wire.ts';
+import type { Wire } from './wire/wire.ts';
 
 /** The result for the caller, and for others. */
 interface Settled<T> {

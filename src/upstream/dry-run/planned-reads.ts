@@ -12,7 +12,7 @@ import {
   type PlannedMode,
 } from '../operation.ts';
 import type { Call, Read, Write } from '../request.ts';
-import { resourceOf } from '../wire/wire.ts';
+import { resourceOf } from '../wire/exchange.ts';
 import type { DryRun, Wanted } from './dry-run.ts';
 
 /** Ends a part of a dry run that cannot continue: nothing was sent, so there is no response. */

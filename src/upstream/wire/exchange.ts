@@ -12,7 +12,7 @@ import {
 } from './rate-limit-headers.ts';
 import { HIDDEN, relayable } from './relayed-words.ts';
 import { sendOverWire, WireError, type WireRequest } from './send.ts';
-import { plainText } from './verdict.ts';
+import { bareJson, plainText } from './verdict.ts';
 
 /** The API, its base URL and its timeout. */
 export interface ExchangeOptions {
@@ -57,6 +57,8 @@ export interface Witnessed {
   /** `null` if there was no response. */
   readonly answer: RawAnswer | null;
   readonly outcome: Exchanged<unknown>['outcome'];
+  /** The resource of a response that has other text around its JSON, such as a notice of PHP. */
+  readonly wrapped?: string;
 }
 
 /** Inspects requests that have ended. */
@@ -81,7 +83,7 @@ const BYTES_PER_CHARACTER = 2;
  */
 export async function exchange<T>(
   options: ExchangeOptions,
-  call: Call<T> & Witnessable,
+  call: Call<T> & Witnessable & { readonly resource?: string },
   secret: string,
   mayLeave?: () => boolean,
 ): Promise<Exchanged<T>> {
@@ -95,9 +97,31 @@ export async function exchange<T>(
     witness(options, call, { answer: null, outcome });
     return { feedback: NO_FEEDBACK, outcome };
   }
-  const exchanged = understand(options, call, answer, secret);
-  witness(options, call, { answer, outcome: exchanged.outcome });
+  const text = answer.status < 500 ? bareJson(answer.text) : null;
+  const exchanged = understand(options, call, text === null ? answer : { ...answer, text }, secret);
+  const { outcome } = exchanged;
+  witness(options, call, {
+    answer,
+    outcome,
+    ...(text === null ? {} : { wrapped: resourceOf(call) }),
+  });
   return exchanged;
+}
+
+/** The subject of a request, e.g. `channels`: one of few words, never an id. */
+export function resourceOf({
+  path,
+  resource,
+}: Pick<Call<unknown>, 'path'> & { readonly resource?: string }): string {
+  return resource ?? nounOf(path);
+}
+
+/**
+ * The word after `/api` in a path, which is the name of a request without a resource. The rest of the path can contain
+ * values of callers.
+ */
+export function nounOf(path: string): string {
+  return path.split('/', 3)[2] ?? '';
 }
 
 function witness(
@@ -217,6 +241,7 @@ function compose(options: ExchangeOptions, call: Call<unknown>, secret: string):
   const { api, baseUrl, timeoutMs, timeZone } = options;
   const headers: Record<string, string> = {
     accept: 'application/json',
+    'accept-encoding': 'identity',
     'content-type': 'application/json',
     'user-agent': 'links-market-gateway',
   };

@@ -1,8 +1,10 @@
 import type { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { brotliDecompress, inflateRaw, unzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import { type Clock, Deadline } from '../../scheduling/clock.ts';
 import type { RawAnswer } from '../request.ts';
-import { errors } from './undici.ts';
+import { MAX_ANSWER_BYTES } from './undici.ts';
 
 /** A complete request, ready to be sent. */
 export interface WireRequest {
@@ -35,21 +37,6 @@ export class WireError extends Error {
   }
 }
 
-/** Failures that happen before a byte of the request is sent. */
-const UNSENT = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ERR_INVALID_URL',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'CERT_HAS_EXPIRED',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-]);
-
 /**
  * Sends one request and reads its whole response. Follows no redirect and retries nothing, so one call is one
  * upstream request.
@@ -76,14 +63,16 @@ export async function sendOverWire(
       ...(flow ? { headersTimeout: 0, bodyTimeout: 0 } : {}),
     };
     dispatcher.dispatch(options, answer);
-    return await answer.whole;
+    const { body: packed, ...head } = await answer.whole;
+    return { ...head, text: (await unpacked(packed, head.headers)).toString() };
   } catch (cause) {
     if (cause === TOO_LATE) throw new WireError('late');
     // The head of a request is sent with the first piece of its stream.
     if (flow && !flow.begun) throw new WireError('unsent', cause, flow.broken);
     if (flow?.broken) throw new WireError('lost', cause, true);
-    if (answer.isAborted) throw new WireError('timeout', cause);
-    throw new WireError(wasSent(cause) ? 'lost' : 'unsent', cause);
+    // It was never connected: without a listener, or because of its name or TLS.
+    if (!answer.hasLeft) throw new WireError('unsent', cause);
+    throw new WireError(answer.isAborted ? 'timeout' : 'lost', cause);
   } finally {
     flow?.end();
     deadline.end();
@@ -95,14 +84,19 @@ const TOO_LATE = new Error('it is too late to send it');
 /** ... or whose deadline has passed. */
 const ABORTED = new Error('its deadline has passed');
 
+/** A response as it came. */
+interface Packed extends Omit<RawAnswer, 'text'> {
+  readonly body: Buffer;
+}
+
 /** The response to one request, assembled as it arrives: a stream would take several times the processor time. */
 class Answer implements Dispatcher.DispatchHandler {
   /** Rejects with the error that ends the exchange early. */
-  readonly whole: Promise<RawAnswer>;
+  readonly whole: Promise<Packed>;
   /** Whether its time expired before it was complete. */
   isAborted = false;
   readonly #mayLeave: (() => boolean) | undefined;
-  #resolve = (_answer: RawAnswer): void => {};
+  #resolve = (_answer: Packed): void => {};
   #reject = (_error: unknown): void => {};
   #controller: Dispatcher.DispatchController | null = null;
   #head: Pick<RawAnswer, 'status' | 'headers'> = { status: 0, headers: {} };
@@ -114,6 +108,11 @@ class Answer implements Dispatcher.DispatchHandler {
       this.#resolve = resolve;
       this.#reject = reject;
     });
+  }
+
+  /** Whether its first byte may have been sent. */
+  get hasLeft(): boolean {
+    return this.#controller !== null;
   }
 
   /** Aborts the exchange: immediately if the request was sent; otherwise it is not sent. */
@@ -144,7 +143,7 @@ class Answer implements Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     const [first, ...rest] = this.#body;
     const body = first && rest.length === 0 ? first : Buffer.concat(this.#body);
-    this.#resolve({ ...this.#head, text: body.toString() });
+    this.#resolve({ ...this.#head, body });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: unknown): void {
@@ -200,10 +199,31 @@ class Flow implements AsyncIterableIterator<Uint8Array> {
   }
 }
 
-function wasSent(cause: unknown): boolean {
-  if (cause instanceof errors.ConnectTimeoutError) return false;
-  const codes = [cause, ...(cause instanceof AggregateError ? cause.errors : [])].map((error) =>
-    error instanceof Error && 'code' in error ? String(error.code) : '',
-  );
-  return !codes.some((code) => UNSENT.has(code));
+const unpackers = {
+  zlib: promisify(unzip),
+  raw: promisify(inflateRaw),
+  br: promisify(brotliDecompress),
+} as const;
+
+/**
+ * Unpacks a body that was compressed although nobody asked for it, up to the size limit. A body that cannot be unpacked
+ * stays as it is, for its header may be wrong.
+ */
+async function unpacked(body: Buffer, headers: RawAnswer['headers']): Promise<Buffer> {
+  const encodings = [headers['content-encoding'] ?? ''].flat().join().toLowerCase();
+  const limit = { maxOutputLength: MAX_ANSWER_BYTES };
+  let bytes = body;
+  try {
+    for (const encoding of encodings.split(',').slice(-2).reverse()) {
+      const isZipped = /^\s*(?:x-)?(?:gzip|deflate)\s*$/.test(encoding);
+      // Some send `deflate` without the header of its format.
+      const hasHeader = ((bytes[0] ?? 0) & 0x0f) === 8 || bytes[0] === 0x1f;
+      if (bytes.length === 0) return bytes;
+      if (isZipped) bytes = await unpackers[hasHeader ? 'zlib' : 'raw'](bytes, limit);
+      else if (encoding.trim() === 'br') bytes = await unpackers.br(bytes, limit);
+    }
+    return bytes;
+  } catch {
+    return body;
+  }
 }

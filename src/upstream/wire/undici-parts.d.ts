@@ -1,9 +1,4 @@
-// The parts of undici that `undici.ts` imports, which have no types.
-
-declare module 'undici/lib/core/errors.js' {
-  import { errors } from 'undici';
-  export default errors;
-}
+// The part of undici that `undici.ts` imports, which has no types.
 
 declare module 'undici/lib/dispatcher/agent.js' {
   import { Agent } from 'undici';

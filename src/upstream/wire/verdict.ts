@@ -36,13 +36,46 @@ export type ParsedBody =
   | { readonly kind: 'json'; readonly members: Readonly<Record<string, unknown>> }
   | { readonly kind: 'unusable'; readonly verdict: Verdict };
 
+/** Longest text before the JSON. */
+const MOST_NOTICES = 64 * 1024;
+/** Elements that notices of PHP do not have: JSON in such a page is not the response. */
+const pageElements = /<(?:!doctype|html|head|body|title|script|style|pre|code|textarea)\b/i;
+
+/**
+ * The JSON object in a response that has other text around it: notices of PHP or a byte order mark before it, HTML comments
+ * after it. It begins a line and is the rest of the response. `null` if there is no other text, or no such object. Takes
+ * time proportional to the length, whatever the text.
+ */
+export function bareJson(response: string): string | null {
+  const whole = response.trim();
+  let text = whole;
+  while (text.endsWith('-->')) {
+    const comment = text.lastIndexOf('<!--');
+    if (comment < 0) return null;
+    text = text.slice(0, comment).trimEnd();
+  }
+  const isBare = text.length === whole.length && !response.startsWith('\uFEFF');
+  if (!text.endsWith('}') || (isBare && text.startsWith('{'))) return null;
+  const start = text.slice(0, MOST_NOTICES);
+  // The first in the text that looks like an object, or none: one attempt.
+  const at = start.search(/\{\s*["}]/);
+  const before = start.slice(0, Math.max(0, at));
+  if (at < 0 || !/(?:^|[\n>\uFEFF])[ \t]*$/.test(before) || pageElements.test(before)) return null;
+  const json = text.slice(at);
+  try {
+    JSON.parse(json);
+    return json;
+  } catch {
+    return null;
+  }
+}
+
 /**
  * Parses the body as a JSON object, or classifies the response by its status if it is none. The detail of such a
  * verdict describes the body without repeating any of it.
  */
 export function parseBody(answer: RawAnswer): ParsedBody {
-  // A byte order mark in front of the JSON comes from a file saved with one.
-  const text = answer.text.replace(/^\uFEFF/, '').trim();
+  const text = answer.text.trim();
   if (text === '') {
     if (answer.status === 401) return { kind: 'unusable', verdict: { kind: 'unauthenticated' } };
     if (answer.status === 403) return { kind: 'unusable', verdict: { kind: 'forbidden' } };

@@ -4,7 +4,7 @@ import type { EventStream } from '../../observe/event-stream.ts';
 import type { Asker, RequestOrigin, UpstreamOutcome } from '../../observe/events.ts';
 import type { Call } from '../request.ts';
 import { Breaker } from './breaker.ts';
-import { type Exchanged, type ExchangeOptions, exchange } from './exchange.ts';
+import { type Exchanged, type ExchangeOptions, exchange, nounOf, resourceOf } from './exchange.ts';
 import { faultOf, outOfOrder, readError, reasonInWords, retryAfterMsOf } from './failure.ts';
 import { type ForgetKey, KeyAuthorization, type Keys, rejectedKey } from './key-authorization.ts';
 import { AnnouncedLimit, NO_FEEDBACK } from './rate-limit-headers.ts';
@@ -207,22 +207,6 @@ export class Wire {
       ...(cause === undefined ? {} : { cause }),
     };
   }
-}
-
-/** The subject of a request, e.g. `channels`: one of few words, never an id. */
-export function resourceOf({
-  path,
-  resource,
-}: Pick<Call<unknown>, 'path'> & { readonly resource?: string }): string {
-  return resource ?? nounOf(path);
-}
-
-/**
- * The word after `/api` in a path, which is the name of a request without a resource. The rest of the path can contain
- * values of callers.
- */
-function nounOf(path: string): string {
-  return path.split('/', 3)[2] ?? '';
 }
 
 /** The kind of resource of a request: the same for a list, its rows and their writes. */
