@@ -214,7 +214,7 @@ async function unpacked(body: Buffer, headers: RawAnswer['headers']): Promise<Bu
   const limit = { maxOutputLength: MAX_ANSWER_BYTES };
   let bytes = body;
   try {
-    for (const encoding of encodings.split(',').slice(-2).reverse()) {
+    for (const encoding of encodings.split(',').slice(-2).toReversed()) {
       const isZipped = /^\s*(?:x-)?(?:gzip|deflate)\s*$/.test(encoding);
       // Some send `deflate` without the header of its format.
       const hasHeader = ((bytes[0] ?? 0) & 0x0f) === 8 || bytes[0] === 0x1f;
