@@ -266,12 +266,28 @@ export interface Page<R extends Row> {
   readonly maxPage: number | null;
   /** Number of rows that the upstream sent, including those that were skipped because they have no id. */
   readonly sent: number;
-  /** The ordinal of the response among those of its list, in this process. */
-  readonly arrival?: number;
+  /** Absent for a page that no upstream has sent. */
+  readonly arrival?: PageArrival;
   /** Whether no row is on it twice. */
   readonly distinct?: boolean;
   /** Present in a dry run if the rows are unknown: creates a placeholder that represents this many rows. */
   readonly placeholder?: (rows: number) => R;
+}
+
+/** A state of a list, as one of its responses has shown it. */
+export interface ListState {
+  /** The ordinal of the response among those of the list, in this process. */
+  readonly at: number;
+  /** Number of responses so far that stated more rows of the list than the response before, and of those with fewer. */
+  readonly grown: number;
+  readonly shrunk: number;
+  readonly total: number | null;
+}
+
+/** When a page was received. */
+export interface PageArrival extends ListState {
+  /** The latest responses before it for the same page, if they all had the same rows; in their order. */
+  readonly same: readonly ListState[];
 }
 
 /** A response before it is decoded. */

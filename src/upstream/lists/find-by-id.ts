@@ -4,7 +4,8 @@ import { madeUpRow } from '../dry-run/stand-ins.ts';
 import { isOutage } from '../fallback.ts';
 import type { Access } from '../operation.ts';
 import type { List, Row } from '../request.ts';
-import type { ListPage } from './list-page.ts';
+import { PageComparison } from './consistency/page-comparison.ts';
+import { identityOf, type ListPage } from './list-page.ts';
 import type { Lists } from './pages.ts';
 
 /** Rows by id: `null` for one that does not exist, the error for one whose read failed. */
@@ -114,8 +115,7 @@ class Search<R extends Row> {
   readonly #missing: Set<number>;
   /** The pages whose rows this search has seen, whether cached afterwards or not. */
   readonly #seen = new Map<number, ListPage<R> | null>();
-  /** The pages that this search has read again. */
-  readonly #again = new Set<number>();
+  readonly #comparison: PageComparison<R>;
   /** The pages that other readers were reading, for which this search has waited. */
   readonly #joined = new Set<number>();
 
@@ -125,6 +125,11 @@ class Search<R extends Row> {
     this.#access = access;
     this.#strict = strict;
     this.#missing = new Set(ids);
+    this.#comparison = new PageComparison({
+      upstream: lists.reader.upstream,
+      identity: (row) => identityOf(list, row),
+      consistency: () => lists.outline(list, access).consistency,
+    });
   }
 
   async run(): Promise<Found<R>> {
@@ -137,9 +142,9 @@ class Search<R extends Row> {
       else if (await this.#takeSingles()) continue;
       else if (await this.#joinPage()) continue;
       else {
-        const next = this.#nextPage() ?? this.#outdatedPage();
-        if (next === null) break;
-        await this.#readPage(next);
+        const next = this.#nextPage();
+        if (next !== null) await this.#readPage(next);
+        else if (!(await this.#readOutdated())) break;
       }
     }
     await Promise.all([...missing].map((id) => this.#readSingle(id)));
@@ -272,20 +277,19 @@ class Search<R extends Row> {
   }
 
   /**
-   * A page that this search has seen and that a newer page contradicts: a row can have moved to it from the newer
-   * one. Each such page is read again once, unless a single read is better.
+   * Reads the pages again that others contradict, unless single reads are better: a row can have moved between them.
+   * Returns whether there were any.
    */
-  #outdatedPage(): number | null {
-    if (this.#list.single) return null;
-    const { consistency } = this.#lists.outline(this.#list, this.#access);
-    for (const [number, page] of this.#seen) {
-      if (page === null || this.#again.has(number)) continue;
-      const isFromBeforeWrite = this.#seen.size > 1 && page.writes < consistency.writes;
-      if (!isFromBeforeWrite && !consistency.isOutdated(page)) continue;
-      this.#again.add(number);
-      return number;
+  async #readOutdated(): Promise<boolean> {
+    if (this.#list.single) return false;
+    try {
+      const outdated = this.#comparison.outdated(this.#seen);
+      for (const number of outdated) await this.#readPage(number);
+      return outdated.size > 0;
+    } catch (error) {
+      this.#settle(() => error as Error);
+      return false;
     }
-    return null;
   }
 
   /** The pages that any reader has requested so far. */

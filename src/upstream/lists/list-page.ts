@@ -1,4 +1,14 @@
-import type { DecodeContext, List, Page, PageContents, PageTraits, Read, Row } from '../request.ts';
+import type {
+  DecodeContext,
+  List,
+  Page,
+  PageArrival,
+  PageContents,
+  PageTraits,
+  Read,
+  Row,
+} from '../request.ts';
+import type { PageConsistency, Received } from './consistency/page-consistency.ts';
 import { contentsOf } from './page-contents.ts';
 
 /** Additional properties of the read of a page. */
@@ -59,9 +69,9 @@ export class PageRead<R extends Row> implements Read<Page<R> | null>, PageTraits
 
   decode(body: unknown, context: DecodeContext): Page<R> {
     const page = this.#list.decode(body, context);
-    const identities = page.rows.map((row) => identityOf(this.#list, row));
-    const distinct = new Set(identities).size === identities.length;
-    return { ...this.#consistency.arrived(page, this.reload), distinct };
+    const received = this.#received(page, this.reload ? 'again' : 'new');
+    const distinct = new Set(received.identities).size === page.rows.length;
+    return { ...page, distinct, arrival: this.#consistency.arrived(page, received) };
   }
 
   stamped(page: Page<R> | null, askedAt: number): void {
@@ -69,7 +79,14 @@ export class PageRead<R extends Row> implements Read<Page<R> | null>, PageTraits
   }
 
   adopt(page: Page<R> | null, askedAt: number): Page<R> | null {
-    return page && this.#consistency.adopted(page, askedAt);
+    if (!page) return null;
+    const received = this.#received(page, 'adopted');
+    return { ...page, arrival: this.#consistency.adopted(page, received, askedAt) };
+  }
+
+  #received({ rows }: Page<R>, as: Received['as']): Received {
+    const identities = rows.map((row) => identityOf(this.#list, row));
+    return { number: this.#number, identities, as };
   }
 
   contents(page: Page<R> | null): PageContents | null {
@@ -106,7 +123,7 @@ export interface ListPage<R extends Row> {
   /** See `Page.placeholder`: `rows` is then empty, and `perPage` is the assumed number of rows. */
   readonly placeholder: ((rows: number) => R) | null;
   /** See `Page.arrival`. */
-  readonly arrival?: number | undefined;
+  readonly arrival?: PageArrival | undefined;
   /** See `Page.distinct`. */
   readonly distinct?: boolean;
   /** Number of writes to the list that the page certainly shows. See `PageConsistency.writes`. */
@@ -210,103 +227,4 @@ export function promisedLastPage(page: Page<Row>): number | null {
   if (page.maxPage !== null) return page.maxPage;
   if (page.total === null || page.perPage === null) return null;
   return Math.ceil(page.total / page.perPage);
-}
-
-/** Maximum number of repeated reads that a list can save up. */
-const MOST_SPARE = 100;
-/** Number of unchanged repeated reads in a row after which a contradiction is considered permanent. */
-const MOST_DOUBT = 2;
-
-/** The compared properties of a page. */
-interface Compared {
-  /** The ordinal of its response among those of its list; absent if unknown. */
-  readonly arrival?: number | undefined;
-  readonly total: number | null;
-}
-
-/**
- * Checks whether the pages of one list, read at different times, are consistent: if other clients add or delete rows
- * in between, a row can be on two pages or on none. The older page is then read again. The number of such reads is
- * at most the number of other reads of the list; there are none if they do not help.
- */
-export class PageConsistency {
-  #arrivals = 0;
-  #adopted = 0;
-  /** The total of the latest page, when it arrived, and when it was requested, if needed. */
-  #latest: { readonly arrival: number; readonly total: number; askedAt?: number } | null = null;
-  /** Arrivals of pages that are outdated for another reason. */
-  readonly #outdated = new Set<number>();
-  #spare = 0;
-  #doubt = 0;
-
-  /** How many writes of this process have changed the list. */
-  writes = 0;
-
-  /** Records a received page; `again` if it replaces an outdated one. */
-  arrived<R extends Row>(page: Page<R>, again: boolean): Page<R> {
-    this.#arrivals += 1;
-    const arrival = this.#arrivals;
-    if (!again) this.#spare = Math.min(MOST_SPARE, this.#spare + 1);
-    if (page.total !== null) this.#latest = { arrival, total: page.total };
-    return { ...page, arrival };
-  }
-
-  /** When a received page was requested, on the clock of the cache. */
-  stamped({ arrival }: Page<Row>, askedAt: number): void {
-    if (this.#latest && this.#latest.arrival === arrival) this.#latest.askedAt = askedAt;
-  }
-
-  /** Adds a page that another replica has read to the received ones, in the order of requests. */
-  adopted<R extends Row>(page: Page<R>, askedAt: number): Page<R> {
-    if (askedAt > (this.#latest?.askedAt ?? Number.NEGATIVE_INFINITY) || !this.#latest) {
-      const latest = this.arrived(page, true);
-      this.stamped(latest, askedAt);
-      return latest;
-    }
-    this.#adopted += 1;
-    return { ...page, arrival: this.#latest.arrival - 1 / (1 + this.#adopted) };
-  }
-
-  /** Whether a newer page contradicts this page, and reading it again can help. */
-  isOutdated({ arrival, total }: Compared): boolean {
-    if (arrival === undefined || this.#spare < 1 || this.#doubt >= MOST_DOUBT) return false;
-    if (this.#outdated.has(arrival)) return true;
-    const latest = this.#latest;
-    return latest !== null && total !== null && arrival < latest.arrival && total !== latest.total;
-  }
-
-  /** Two pages have a row in common: the older one is outdated. */
-  overlap(a: Compared, b: Compared): void {
-    if (a.arrival === undefined || b.arrival === undefined || a.arrival === b.arrival) return;
-    this.#outdated.add(Math.min(a.arrival, b.arrival));
-  }
-
-  /** An outdated page is about to be read again. */
-  spend({ arrival }: Compared): void {
-    this.#spare -= 1;
-    if (arrival !== undefined) this.#outdated.delete(arrival);
-  }
-
-  /** Compares an outdated page with the result of reading it again. */
-  judge(outdated: Page<Row>, page: Page<Row>): void {
-    // Nothing newer was available.
-    if (page.arrival === outdated.arrival) return;
-    const ids = ({ rows }: Page<Row>) => rows.map(({ id }) => id).join();
-    const sameRows = ids(page) === ids(outdated);
-    this.#doubt = sameRows && page.total === outdated.total ? this.#doubt + 1 : 0;
-    // Rows would have been lost or returned twice: such a read is necessary, and not counted.
-    if (!sameRows) this.#spare = Math.min(MOST_SPARE, this.#spare + 1);
-  }
-
-  /** A copy with the same state that changes independently. */
-  copy(): PageConsistency {
-    const copy = new PageConsistency();
-    copy.writes = this.writes;
-    copy.#arrivals = this.#arrivals;
-    copy.#latest = this.#latest;
-    copy.#spare = this.#spare;
-    copy.#doubt = this.#doubt;
-    for (const arrival of this.#outdated) copy.#outdated.add(arrival);
-    return copy;
-  }
 }

@@ -1,7 +1,8 @@
 import { BoundedMap } from '../../bounded-map.ts';
 import type { Resource } from '../../resources.ts';
 import type { List, Row } from '../request.ts';
-import { PageConsistency, type PageRead } from './list-page.ts';
+import { PageConsistency } from './consistency/page-consistency.ts';
+import type { PageRead } from './list-page.ts';
 
 /** Maximum number of remembered pages of one list: a search for a row checks all of them. */
 const MOST_PAGES = 500;

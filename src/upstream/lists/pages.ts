@@ -150,11 +150,8 @@ export class Lists {
     if (page === null || !consistency.isOutdated(page)) return page;
     const again = this.#pageRead(list, number, outline, { ...more, reload: true });
     const reading = this.reader.read(again, access);
-    consistency.spend(page);
-    return andThen(reading, (newer) => {
-      if (newer !== null) consistency.judge(page, newer);
-      return newer;
-    });
+    consistency.spend();
+    return reading;
   }
 
   /** The read of a page: the same object each time, unless its properties differ. */

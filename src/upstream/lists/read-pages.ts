@@ -3,6 +3,7 @@ import { GatewayError } from '../../errors.ts';
 import { type Steps, takeAll, until } from '../../scheduling/at-once.ts';
 import type { Access } from '../operation.ts';
 import type { List, PageTraits, Row } from '../request.ts';
+import { PageComparison } from './consistency/page-comparison.ts';
 import type { Cursor } from './cursor.ts';
 import { identityOf, type ListPage, WHOLE } from './list-page.ts';
 import type { Lists } from './pages.ts';
@@ -47,16 +48,20 @@ export interface WalkedPages<R extends Row> {
   /** The indices on the first page between which rows have the sort value of a cursor; absent as above. */
   runOf?(cursor: Cursor): { readonly from: number; readonly to: number } | null;
   /**
-   * Removes the pages that are older than others and contradict them, so that they are read again. Returns whether
-   * there are any: then everything derived from the pages must be derived again.
+   * Removes the pages that others contradict, so that they are read again. Returns whether there are any: then
+   * everything derived from the pages must be derived again.
    */
   forgetOutdated(): boolean;
 }
+
+/** All pages of a list, in order. */
+type AllPages<R extends Row> = readonly [ListPage<R>, ...ListPage<R>[]];
 
 /** The pages of a list as the upstream has them. */
 export class ReadPages<R extends Row> implements WalkedPages<R> {
   readonly #source: ListSource<R>;
   readonly #pages = new Map<number, ListPage<R>>();
+  readonly #comparison: PageComparison<R>;
   readonly #view: string;
   #name: string | null = null;
 
@@ -64,6 +69,11 @@ export class ReadPages<R extends Row> implements WalkedPages<R> {
   constructor(source: ListSource<R>, view = '') {
     this.#source = source;
     this.#view = view;
+    this.#comparison = new PageComparison({
+      upstream: source.lists.reader.upstream,
+      identity: (row) => this.identity(row),
+      consistency: () => this.#outline.consistency,
+    });
   }
 
   get name(): string {
@@ -93,7 +103,17 @@ export class ReadPages<R extends Row> implements WalkedPages<R> {
    * many there are, the others are requested together, and either all of them or none are sent.
    * @throws GatewayError `OPERATION_TOO_EXPENSIVE` if the others do not fit, or are too many for any operation.
    */
-  *all(): Steps<readonly [ListPage<R>, ...ListPage<R>[]]> {
+  *all(): Steps<AllPages<R>> {
+    for (;;) {
+      const pages = yield* this.#everyPage();
+      for (const { number } of this.#pages.values()) {
+        if (number > pages.length) this.#pages.delete(number);
+      }
+      if (!this.forgetOutdated()) return pages;
+    }
+  }
+
+  *#everyPage(): Steps<AllPages<R>> {
     const pages: [ListPage<R>, ...ListPage<R>[]] = [yield* this.page(1)];
     while (!pages.at(-1)?.last) {
       const read = pages.length;
@@ -120,36 +140,17 @@ export class ReadPages<R extends Row> implements WalkedPages<R> {
     let latest: ListPage<R> | null = null;
     for (const page of this.#pages.values()) {
       if (!this.#source.list.paged) return page.rows.length;
-      const isLater = (page.arrival ?? 0) >= (latest?.arrival ?? 0);
+      const isLater = (page.arrival?.at ?? 0) >= (latest?.arrival?.at ?? 0);
       if (page.total !== null && isLater) latest = page;
     }
     return latest?.total ?? null;
   }
 
+  /** @throws GatewayError see `PageComparison.outdated`. */
   forgetOutdated(): boolean {
-    // A single page is always consistent.
-    if (this.#pages.size < 2) return false;
-    const { consistency } = this.#outline;
-    for (const page of this.#pages.values()) {
-      const next = this.#pages.get(page.number + 1);
-      if (next && this.#share(page, next)) consistency.overlap(page, next);
-    }
-    const outdated = [...this.#pages.values()].filter(
-      (page) => consistency.isOutdated(page) || page.writes < consistency.writes,
-    );
-    for (const { number } of outdated) this.#pages.delete(number);
-    return outdated.length > 0;
-  }
-
-  /** Whether the row at the edge of a page is also on the adjacent page. */
-  #share(page: ListPage<R>, next: ListPage<R>): boolean {
-    const [last, first] = [page.rows.at(-1), next.rows[0]];
-    if (!last || !first) return false;
-    const [a, b] = [this.identity(last), this.identity(first)];
-    return (
-      next.rows.some((row) => this.identity(row) === a) ||
-      page.rows.some((row) => this.identity(row) === b)
-    );
+    const outdated = this.#comparison.outdated(this.#pages);
+    for (const number of outdated) this.#pages.delete(number);
+    return outdated.size > 0;
   }
 
   *ahead(from: ListPage<R>, wanted: number, towards: Ahead): Steps<void> {

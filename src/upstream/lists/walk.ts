@@ -146,12 +146,14 @@ export class Walk<R extends Row> {
 
   /**
    * The cursor of a row, derived only from its page, without neighbors of other pages: the same row of the same page
-   * has the same cursor, regardless of other reads.
+   * has the same cursor, regardless of other reads. In a sorted list, neighbors have the same value: one with another
+   * value can get this value later, and is then at any place among them.
    */
   cursor({ number, perPage, rows, total }: ListPage<R>, index: number): string {
-    const names = (some: readonly R[]) => some.map((each) => this.#identity(each));
     const row = rows[index] as R;
     const value = this.#pages.sortedBy?.(row);
+    const isNear = (each: R) => this.#pages.sortedBy?.(each) === value;
+    const names = (some: readonly R[]) => some.filter(isNear).map((each) => this.#identity(each));
     return encodeCursor({
       list: this.#pages.name,
       page: number,

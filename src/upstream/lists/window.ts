@@ -26,8 +26,6 @@ export interface WindowArguments {
 
 /** Number of rows of a window if neither `first` nor `last` is set. */
 export const DEFAULT_WINDOW = 20;
-/** Maximum number of attempts to cut a window out of a list that changes meanwhile. */
-const MOST_CUTS = 3;
 /** Maximum number of rows of a window. */
 export const MAX_WINDOW = 500;
 
@@ -115,11 +113,10 @@ function* cutWindow<R extends Row>(
 ): Steps<Window<R> | null> {
   const walk = new Walk(pages);
   try {
-    let window = yield* walk.cut(part);
-    for (let cuts = 1; cuts < MOST_CUTS && pages.forgetOutdated(); cuts += 1) {
-      window = yield* walk.cut(part);
+    for (;;) {
+      const window = yield* walk.cut(part);
+      if (!pages.forgetOutdated()) return window;
     }
-    return window;
   } catch (error) {
     if (error === PARENT_ABSENT) return null;
     if (error !== PLACEHOLDERS) throw error;

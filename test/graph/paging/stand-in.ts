@@ -26,6 +26,8 @@ export class StandIn implements AsyncDisposable {
   tells: (rows: number, page: number) => number | undefined = (rows) => rows;
   /** Rows of the page before that each page begins with once more. */
   repeats = 0;
+  /** Called before each request is answered, with the number of requests so far: others change rows here. */
+  before: (nth: number) => void = () => {};
   /** A path that nothing but errors come from. */
   broken: string | null = null;
   readonly #upstream: ScriptedUpstream;
@@ -36,6 +38,7 @@ export class StandIn implements AsyncDisposable {
       const { url, response } = arrival;
       const page = url.searchParams.get('page');
       this.log.push(page === null ? url.pathname : `${url.pathname} ${page}`);
+      this.before(this.log.length);
       if (url.pathname === this.broken) {
         arrival.answer({ error: 1, message: 'Broken' }, 500);
         return;

@@ -58,10 +58,9 @@ export class ViewedPages<R extends Row> implements WalkedPages<R> {
     return this.#whole?.total ?? null;
   }
 
+  /** `ReadPages.all` has read them again. */
   forgetOutdated(): boolean {
-    const isOutdated = this.#pages.forgetOutdated();
-    if (isOutdated) this.#whole = null;
-    return isOutdated;
+    return false;
   }
 }
 

@@ -1,14 +1,12 @@
 import { type AtOnce, type Steps, takeSteps, until } from '../../../scheduling/at-once.ts';
 import type { Access } from '../../operation.ts';
-import type { List, Row } from '../../request.ts';
-import { identityOf, isLastPage, type ListPage } from '../list-page.ts';
+import type { List, Page, Row } from '../../request.ts';
+import { areTorn } from '../consistency/page-comparison.ts';
+import { identityOf, isLastPage } from '../list-page.ts';
 import type { Lists } from '../pages.ts';
 import { placeholderView } from '../placeholder-window.ts';
 import { type ListSource, PARENT_ABSENT, PLACEHOLDERS, ReadPages } from '../read-pages.ts';
 import { DEFAULT_WINDOW } from '../window.ts';
-
-/** Maximum number of attempts to read a list that changes meanwhile. */
-const MOST_ATTEMPTS = 3;
 
 /**
  * All rows of a list, each once and in order; none if the list's parent is absent. Costs one upstream request for
@@ -20,11 +18,8 @@ export function readWhole<R extends Row>(source: ListSource<R>): AtOnce<readonly
 }
 
 function* wholeOf<R extends Row>(source: ListSource<R>): Steps<readonly R[]> {
-  const pages = new ReadPages(source);
   try {
-    let all = yield* pages.all();
-    for (let n = 1; n < MOST_ATTEMPTS && pages.forgetOutdated(); n += 1) all = yield* pages.all();
-    return distinct(source.list, all);
+    return distinct(source.list, yield* new ReadPages(source).all());
   } catch (error) {
     if (error === PARENT_ABSENT) return [];
     if (error !== PLACEHOLDERS) throw error;
@@ -36,7 +31,7 @@ function* wholeOf<R extends Row>(source: ListSource<R>): Steps<readonly R[]> {
 
 function distinct<R extends Row>(
   list: List<R>,
-  pages: readonly Pick<ListPage<R>, 'rows' | 'distinct'>[],
+  pages: readonly Pick<Page<R>, 'rows' | 'distinct'>[],
 ): readonly R[] {
   const [first] = pages;
   if (first?.distinct && pages.length === 1) return first.rows;
@@ -62,18 +57,21 @@ export function readCached<R extends Row>(
   access: Access,
 ): CachedRows<R> {
   const numbers = [...new Set([1, ...lists.outline(list, access).asked])].sort((a, b) => a - b);
-  const pages: Pick<ListPage<R>, 'rows' | 'distinct'>[] = [];
+  const pages: Page<R>[] = [];
   let next = 1;
   let complete = false;
+  let isTorn = false;
   for (const number of numbers) {
     const page = lists.cachedPage(list, number, access);
     if (page === undefined) continue;
     // The parent is absent, so that there are no rows.
     if (page === null) return { rows: [], complete: true };
-    pages.push({ rows: page.rows, ...(page.distinct && { distinct: true }) });
+    const before = pages.at(-1);
+    pages.push(page);
     if (number !== next) continue;
+    isTorn ||= before !== undefined && areTorn(before, page, (row) => identityOf(list, row));
     next += 1;
     complete ||= isLastPage(page, number);
   }
-  return { rows: distinct(list, pages), complete };
+  return { rows: distinct(list, pages), complete: complete && !isTorn };
 }

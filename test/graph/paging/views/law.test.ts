@@ -61,7 +61,7 @@ describe('A view of a list', () => {
 
   beforeAll(async () => {
     list = await CodeList.start();
-    uncached = await list.world({ LINKS_PAGE_SIZE: '10', ...UNCACHED });
+    uncached = await list.world({ LINKS_PAGE_SIZE: '1000', ...UNCACHED });
   });
   afterAll(async () => {
     await uncached.close();
@@ -170,22 +170,39 @@ describe('A view of a list', () => {
     );
   });
 
+  const busyWalk = walk.chain((one) =>
+    fc.record({
+      one: fc.constant(one),
+      // More rows than are sorted in one piece.
+      length: fc.oneof({ arbitrary: fc.constant(one.rows.length), weight: 9 }, fc.constant(2100)),
+      /** Number of values that rows have, if they are not all different. */
+      values: fc.option(fc.integer({ min: 1, max: 6 })),
+    }),
+  );
+
   it('is paged through while rows come, go and change: no row that stays is lost, none shown twice', async () => {
     await fc.assert(
-      fc.asyncProperty(walk, async ({ rows, clamp, size, forwards, steps, ...rest }) => {
-        // Of equal values, those that a cursor names can all be gone: unique ones are found whatever goes.
+      fc.asyncProperty(busyWalk, async ({ one, length, values: most }) => {
+        const { rows, clamp, forwards, steps, ...rest } = one;
+        const isLong = length > rows.length;
+        const size = isLong ? 40 * one.size : one.size;
         const field = rest.view.orderBy?.field === 'ID' ? 'ID' : 'SCANS';
         const view = { ...rest.view, orderBy: { ...rest.view.orderBy, field } } as ViewArguments;
-        const unique = (each: Change): Change =>
-          'row' in each && field === 'SCANS'
-            ? { ...each, row: { ...each.row, scans: (made += 1) } }
-            : each;
-        const all = withIds(rows).map((row) => ({ ...row, scans: (row.id * 7919) % 10_007 }));
-        Object.assign(list, { rows: all, clamp, tells: true });
+        const valued = (each: Change): Change => {
+          if (!('row' in each) || field === 'ID') return each;
+          const scans = most === null ? (made += 1) : each.at % most;
+          return { ...each, row: { ...each.row, scans } };
+        };
+        const all = Array.from({ length }, (_, n) => ({
+          ...(rows[n % rows.length] as Omit<Code, 'id'>),
+          id: n + 1,
+          scans: most === null ? ((n + 1) * 7919) % 10_007 : ((n + 1) * 7919) % most,
+        }));
+        Object.assign(list, { rows: all, clamp: isLong ? 1000 : clamp, tells: true });
         const stable = new Set(plainly(list.rows, view).map(({ id }) => id));
         const shown = await pageThrough(view, { size, forwards }, (step, last) => {
           const before = new Map(list.rows.map((row) => [row.id, row]));
-          for (const id of apply(list, (steps[step] ?? []).map(unique), last)) {
+          for (const id of apply(list, (steps[step] ?? []).map(valued), last)) {
             const [was, is] = [before.get(id), list.rows.find((row) => row.id === id)];
             const stays =
               was &&

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Connection, startWorld, type World } from '../../../support/gateway.ts';
-import { CodeList, windowOf } from './code-list.ts';
+import { CodeList, UNCACHED, windowOf } from './code-list.ts';
 
 describe('An order', () => {
   let list: CodeList;
@@ -46,14 +46,35 @@ describe('An order', () => {
   });
 
   it('goes on behind the value of an item that has another one by now', async () => {
-    const env = { TTL_QR_CODES_MS: '0', STALE_WHILE_REVALIDATE_MS: '0', STALE_IF_ERROR_MS: '0' };
     await world.close();
-    world = await list.world(env);
+    world = await list.world(UNCACHED);
     list.rows = [1, 2, 3, 4, 5].map((id) => ({ id, name: null, scans: id * 10, date: null }));
     const view = { orderBy: { field: 'SCANS', direction: 'ASC' } };
     const { endCursor } = await windowOf(world, { ...view, first: 2 });
     list.rows = list.rows.map((row) => (row.id === 2 ? { ...row, scans: 1000 } : row));
     expect((await windowOf(world, { ...view, after: endCursor })).ids).toEqual([3, 4, 5, 2]);
+  });
+});
+
+describe('A cursor of a sorted list', () => {
+  it.each([
+    { direction: 'ASC', value: 30, next: [2, 3, 4, 1] },
+    { direction: 'DESC', value: 70, next: [2, 3, 4, 1] },
+  ])('is not at the place of an item that has its value by now: $direction', async (each) => {
+    await using list = await CodeList.start();
+    const world = await list.world(UNCACHED);
+    const scans = (...all: readonly number[]) => {
+      list.rows = all.map((value, n) => ({ id: n + 1, name: null, scans: value, date: null }));
+    };
+    // The last of them comes first.
+    scans(50, 50, 50, each.value);
+    const view = { orderBy: { field: 'SCANS', direction: each.direction } };
+    const { endCursor, ids } = await windowOf(world, { ...view, first: 2 });
+    expect(ids).toEqual([4, 1]);
+    scans(100 - each.value, 50, 50, 50);
+    const { ids: next } = await windowOf(world, { ...view, after: endCursor });
+    await world.close();
+    expect(next).toEqual(each.next);
   });
 });
 
