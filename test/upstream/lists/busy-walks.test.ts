@@ -159,12 +159,12 @@ async function walked({ length, size, pageSize, creates, changes, keeps, way }: 
 }
 
 async function walkOver(
-  { window }: ReturnType<typeof busyList>,
+  list: ReturnType<typeof busyList>,
   { forwards, shown, size }: { forwards: boolean; shown: number[]; size: number },
 ): Promise<void> {
   let edge: string | undefined;
   for (;;) {
-    const cut = await window(
+    const cut = await list.window(
       forwards ? { first: size, after: edge } : { last: size, before: edge },
     );
     if (forwards) shown.push(...cut.ids);
