@@ -15,6 +15,7 @@ import type {
   JobPlan,
 } from '../jobs/job-operations.ts';
 import { type Clock, momentOf } from '../scheduling/clock.ts';
+import { OneAtATime } from '../scheduling/one-at-a-time.ts';
 import { DryRun } from '../upstream/dry-run/dry-run.ts';
 import type { ContextFactory } from './context.ts';
 import { schemaOfDryRuns } from './fields-of-dry-run.ts';
@@ -37,6 +38,7 @@ interface JobExecutorOptions extends Pick<JobOperations, 'forecastMs'> {
 export class JobExecutor implements JobOperations {
   readonly #options: JobExecutorOptions;
   readonly #listed: ReadonlySet<string> | null;
+  readonly #dryRuns = new OneAtATime();
   #drySchema: GraphQLSchema | null = null;
 
   constructor(options: JobExecutorOptions) {
@@ -71,8 +73,10 @@ export class JobExecutor implements JobOperations {
     const { contexts, schema } = this.#options;
     const dryRun = new DryRun();
     const context = contexts.job(terms.viewer, { ...terms, dryRun });
-    this.#drySchema ??= schemaOfDryRuns(schema);
-    const result = await this.#run(this.#drySchema, operation, { ...terms, context });
+    const drySchema = (this.#drySchema ??= schemaOfDryRuns(schema));
+    const result = await this.#dryRuns.run(terms.viewer.name, () =>
+      this.#run(drySchema, operation, { ...terms, context }),
+    );
     await context.receipt.idle();
     return { ...result, plan: dryRun.plan };
   }

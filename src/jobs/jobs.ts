@@ -101,6 +101,8 @@ export class Jobs {
   /** `null` if jobs cannot be stored. */
   readonly #stored: Stored | null;
   readonly #jobs = new Map<string, KnownJob>();
+  /** The jobs that are being checked or saved. */
+  readonly #starting = new Set<Pick<JobRecord, 'id' | 'owner'>>();
   readonly #ended = new AbortController();
   #cancelExpiry: () => void = () => {};
 
@@ -275,21 +277,22 @@ export class Jobs {
   async #create({ folder, runs }: Stored, viewer: Viewer, start: Start): Promise<JobRecord> {
     const { clock } = this.#options;
     const { check, file, isDryRun, key, maxPerMinute, startAt } = start;
-    this.#checkRoom(viewer);
-    const workload = await check();
     const wall = clock.wall();
-    const owner = ownerOf(viewer);
-    const terms = { ...workload, key, maxPerMinute, startAt: startAt ?? wall };
-    const record = newRecord(terms, { id: this.#newId(wall), owner, wall });
-    if (isDryRun) return record;
-    // Jobs of other requests can have been created during the check.
-    this.#checkRoom(viewer);
-    await this.#forgetSome();
-    const job = new KnownJob(await folder.create(record.id, record, file));
-    this.#jobs.set(record.id, job);
-    this.#changed(record);
-    if (!this.#ended.signal.aborted) runs.begin(job);
-    return record;
+    const starting = this.#takeRoom(ownerOf(viewer), wall);
+    try {
+      const workload = await check();
+      const terms = { ...workload, key, maxPerMinute, startAt: startAt ?? wall };
+      const record = newRecord(terms, { ...starting, wall });
+      if (isDryRun) return record;
+      await this.#forgetSome();
+      const job = new KnownJob(await folder.create(record.id, record, file));
+      this.#jobs.set(record.id, job);
+      this.#changed(record);
+      if (!this.#ended.signal.aborted) runs.begin(job);
+      return record;
+    } finally {
+      this.#starting.delete(starting);
+    }
   }
 
   /** Integers of 15 digits, like the ids of other objects; later ones are greater. */
@@ -297,7 +300,7 @@ export class Jobs {
     // The digits at random distinguish the jobs of processes that share a folder.
     for (let number = Math.floor(wall) * 100 + randomInt(100); ; number += 1) {
       const id = String(number);
-      if (!this.#jobs.has(id)) return id;
+      if (!this.#jobs.has(id) && ![...this.#starting].some((each) => each.id === id)) return id;
     }
   }
 
@@ -325,12 +328,17 @@ export class Jobs {
     );
   }
 
-  /** @throws GatewayError `TOO_MANY_JOBS` */
-  #checkRoom(viewer: Viewer): void {
+  /** Counts a start as a job until it is one, or is refused. @throws GatewayError `TOO_MANY_JOBS` */
+  #takeRoom(owner: JobOwner, wall: number): Pick<JobRecord, 'id' | 'owner'> {
     const { most, mostPerCaller } = this.#options.limits;
-    const open = [...this.#jobs.values()].filter(({ record }) => !isFinal(record.state));
-    const own = open.filter(({ record }) => isOwnerOf(viewer, record)).length;
-    if (open.length < most && own < mostPerCaller) return;
+    const records = [...this.#jobs.values()].map(({ record }) => record);
+    const open = [...records.filter(({ state }) => !isFinal(state)), ...this.#starting];
+    const own = open.filter((each) => isOwnerOf(owner, each)).length;
+    if (open.length < most && own < mostPerCaller) {
+      const start = { id: this.#newId(wall), owner };
+      this.#starting.add(start);
+      return start;
+    }
     const [limit, whose] =
       own < mostPerCaller ? [most, 'All callers have'] : [mostPerCaller, 'You have'];
     throw new GatewayError(
@@ -488,7 +496,10 @@ function maySee(viewer: Viewer, record: JobRecord): boolean {
   return viewer.role === 'admin' || isOwnerOf(viewer, record);
 }
 
-function isOwnerOf({ isAnonymous, name }: Viewer, { owner }: JobRecord): boolean {
+function isOwnerOf(
+  { isAnonymous, name }: Pick<Viewer, 'isAnonymous' | 'name'>,
+  { owner }: Pick<JobRecord, 'owner'>,
+): boolean {
   return name === owner.name && isAnonymous === owner.isAnonymous;
 }
 
