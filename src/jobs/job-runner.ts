@@ -31,8 +31,8 @@ interface JobRunnerOptions {
   readonly output: JobOutput;
   /** Maximum number of requests per minute; `null` for no limit. */
   readonly maxPerMinute: number | null;
-  /** Number of requests of earlier runs. */
-  readonly calls: number;
+  /** The progress of earlier runs; `null` if this is the first. */
+  readonly progress: JobProgress | null;
   /** Saves the progress, after the output of a step was appended. */
   readonly save: (progress: JobProgress) => Promise<void>;
   readonly signal: AbortSignal;
@@ -46,11 +46,16 @@ interface JobRunnerOptions {
  * @throws the reason of `signal` when that aborts: the job continues at its last saved progress.
  */
 export async function runJob(options: JobRunnerOptions): Promise<RunEnd> {
-  const { clock, maxPerMinute, output, owner, save, signal, viewerOf } = options;
-  const pace = maxPerMinute === null ? null : new Pace(clock, maxPerMinute, options.calls > 0);
-  let { calls } = options;
+  const { clock, maxPerMinute, output, owner, progress, save, signal, viewerOf } = options;
+  const pace = maxPerMinute === null ? null : new Pace(clock, maxPerMinute, progress?.pace);
+  let calls = progress?.calls ?? 0;
   try {
     const work = await options.open();
+    // A step that could have begun may have been under way when the run before ended.
+    if (progress && pace?.waitMs(work.mostCalls) === 0) {
+      pace.spent(work.mostCalls);
+      await save({ ...progress, pace: pace.saved });
+    }
     for (;;) {
       await waitMs(clock, pace?.waitMs(work.mostCalls) ?? 0, signal);
       const viewer = viewerOf(owner);
@@ -65,8 +70,8 @@ export async function runJob(options: JobRunnerOptions): Promise<RunEnd> {
         const { error } = step.end;
         return { state: error ? 'FAILED' : 'DONE', error, progress: step.progress };
       }
-      await save(step.progress);
       pace?.spent(step.progress.calls - calls);
+      await save({ ...step.progress, ...(pace && { pace: pace.saved }) });
       calls = step.progress.calls;
       await waitMs(clock, step.retryAfterMs, signal);
     }

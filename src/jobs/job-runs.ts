@@ -180,7 +180,8 @@ export class JobRuns {
     const { clock, operations, schema, viewerOf } = this.#options;
     const { files } = job;
     signal.throwIfAborted();
-    await this.save(job, { state: 'RUNNING', startedAt: files.record.startedAt ?? clock.wall() });
+    const { startedAt } = files.record;
+    await this.save(job, { state: 'RUNNING', startedAt: startedAt ?? clock.wall() });
     const { record } = files;
     return runJob({
       clock,
@@ -190,7 +191,7 @@ export class JobRuns {
       open: () => workOf({ clock, files, operations, record, schema }),
       output: files,
       maxPerMinute: record.maxPerMinute,
-      calls: record.progress.calls,
+      progress: startedAt === null ? null : record.progress,
       save: (progress) => this.save(job, { progress }),
       signal,
     });

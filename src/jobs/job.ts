@@ -2,6 +2,7 @@ import type { Role, Viewer } from '../auth/viewer.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { ExportFormat } from './exports/export-lines.ts';
 import type { ExportPosition } from './exports/export-position.ts';
+import type { SavedPace } from './pace.ts';
 
 /** The states of a job. The last four are final. */
 export const jobStates = [
@@ -62,6 +63,8 @@ export interface JobProgress {
   /** When the oldest and the newest data of the output were requested; `null` before the first. */
   readonly oldest: number | null;
   readonly newest: number | null;
+  /** With a maximum per minute: the pace so far. */
+  readonly pace?: SavedPace;
   /** Of an export: where its next step begins; `null` after the last one. */
   readonly position: ExportPosition | null;
   /** Of changes: whether all lines were checked, and the next line with its offset in the input. */

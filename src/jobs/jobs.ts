@@ -29,6 +29,7 @@ import {
   type ExportInput,
   type JobWorkload,
 } from './job-starts.ts';
+import { Pace } from './pace.ts';
 import type { JobFiles } from './storage/job-files.ts';
 import type { JobFolder, JobInput } from './storage/job-folder.ts';
 
@@ -203,7 +204,8 @@ export class Jobs {
     const wasOnlyChecked = state === 'DONE' && task.kind === 'CHANGES' && task.checkOnly;
     const goesOn = state === 'QUEUED' || state === 'RUNNING' || wasOnlyChecked;
     if (!goesOn || callsLeft === null) return null;
-    const paceMs = maxPerMinute === null ? 0 : (callsLeft * MINUTE_MS) / maxPerMinute;
+    const pace = maxPerMinute === null ? null : new Pace(clock, maxPerMinute, progress.pace);
+    const paceMs = pace?.forecastMs(callsLeft) ?? 0;
     const ms = Math.max(paceMs, operations.forecastMs(upstream ?? 'LINKS', callsLeft));
     return Number.isFinite(ms) ? Math.max(clock.wall(), startAt) + ms : null;
   }
