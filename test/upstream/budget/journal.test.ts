@@ -446,7 +446,15 @@ describe('The folder of the journal', () => {
     expect(text()).toMatch(/^leases 1 /);
   });
 
-  test.each(['700', '755', '750'])('is fine where its mode is %s', (mode) => {
+  test.each(['755', '750', '744'])('is told where others can read it by its mode %s', (mode) => {
+    chmodSync(folder, Number.parseInt(mode, 8));
+    open(new VirtualClock().rule());
+    expect(complaints).toEqual([
+      expect.stringMatching(/^STATE_DIR .* is readable by other users.* Run: chmod 700 \//),
+    ]);
+  });
+
+  test.each(['700', '711'])('is fine where its mode is %s', (mode) => {
     chmodSync(folder, Number.parseInt(mode, 8));
     begin(new VirtualClock().rule());
     expect(complaints).toEqual([]);

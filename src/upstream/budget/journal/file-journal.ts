@@ -68,9 +68,10 @@ export function openJournal(options: FileJournalOptions): Journal {
   };
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    if (isOpenToOthers(folder)) {
+    const danger = dangerIn(folder);
+    if (danger) {
       warn(
-        `STATE_DIR ${folder} is writable by other users, who could change the rate limit budget of the next process. Restrict it with chmod 700, or set STATE_DIR to a new folder inside it.`,
+        `STATE_DIR ${folder} is ${danger}. Run: chmod 700 ${folder} (or set STATE_DIR to a new folder inside it).`,
       );
     }
     const before = readBefore(join(folder, FILE));
@@ -91,12 +92,17 @@ function readBefore(path: string): LeaseLines | null {
   return text === null ? null : readLeaseLines(text);
 }
 
-/** Whether users other than this process's own, and root, can change files in a folder. */
-function isOpenToOthers(folder: string): boolean {
+/** What users other than this process's own, and root, can do with a folder; `null` if nothing. */
+function dangerIn(folder: string): string | null {
   // Systems without such users have no meaningful modes.
-  if (!process.getuid) return false;
+  if (!process.getuid) return null;
   const { mode, uid } = statSync(folder);
-  return (mode & 0o022) !== 0 || (uid !== process.getuid() && uid !== 0);
+  if ((mode & 0o022) !== 0 || (uid !== process.getuid() && uid !== 0)) {
+    return 'writable by other users, who could change the rate limit budget of the next process';
+  }
+  return mode & 0o044
+    ? 'readable by other users, who could read what is saved of the account'
+    : null;
 }
 
 /**
