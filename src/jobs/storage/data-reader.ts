@@ -1,4 +1,6 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { type FileHandle, lstat, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { Writable } from 'node:stream';
 import { JobStorageFailed, storageErrorOf } from './storage-errors.ts';
 
@@ -50,10 +52,22 @@ export class DataReader {
  */
 export async function openOutput(path: string, size: number): Promise<DataReader> {
   try {
-    return new DataReader(size === 0 ? null : await open(path, 'r'), size);
+    return new DataReader(size === 0 ? null : await openStored(path), size);
   } catch (error) {
     throw storageErrorOf(error);
   }
+}
+
+/** Without waiting for the other end of a pipe. */
+const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+/**
+ * Opens a file of a job for reading. Links are not followed, neither in its place nor in that of its folder.
+ * @throws Error of the file system.
+ */
+export async function openStored(path: string): Promise<FileHandle> {
+  if ((await lstat(dirname(path))).isSymbolicLink()) throw new JobStorageFailed('a link');
+  return open(path, FLAGS);
 }
 
 /**

@@ -1,11 +1,11 @@
 import { constants } from 'node:fs';
-import { type FileHandle, open, rm, stat, truncate } from 'node:fs/promises';
+import { type FileHandle, lstat, open, rm } from 'node:fs/promises';
 import { isMissing } from '../../storage/text-file.ts';
 import { JobStorageFailed, storageErrorOf } from './storage-errors.ts';
 import type { StorageSpace } from './storage-space.ts';
 
 /** A link in the place of the file is not followed. */
-const FLAGS = constants.O_WRONLY | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0);
+const FLAGS = constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0);
 
 /**
  * A file of a job that only grows, and is cut at its last saved length after a failure. It is open while it has bytes
@@ -40,7 +40,7 @@ export class GrowingFile {
     const at = this.#bytes;
     this.#bytes += bytes.length;
     try {
-      this.#file ??= await open(this.path, FLAGS, 0o600);
+      this.#file ??= await open(this.path, FLAGS | constants.O_CREAT, 0o600);
       for (let done = 0; done < bytes.length; ) {
         const left = bytes.length - done;
         done += (await this.#file.write(bytes, done, left, at + done)).bytesWritten;
@@ -72,7 +72,7 @@ export class GrowingFile {
       await this.close();
       const size = await sizeOf(this.path);
       if (size < bytes) throw new JobStorageFailed('a file is too short');
-      if (size > bytes) await truncate(this.path, bytes);
+      if (size > bytes) await this.#truncate(bytes);
       this.#count(bytes);
     } catch (error) {
       throw storageErrorOf(error);
@@ -104,6 +104,15 @@ export class GrowingFile {
     await this.close();
   }
 
+  async #truncate(bytes: number): Promise<void> {
+    const file = await open(this.path, FLAGS);
+    try {
+      await file.truncate(bytes);
+    } finally {
+      await file.close();
+    }
+  }
+
   #count(bytes: number): void {
     this.#space.add(bytes - this.#bytes);
     this.#bytes = bytes;
@@ -117,12 +126,12 @@ export class GrowingFile {
 }
 
 /**
- * The size of a file in bytes; 0 without one.
+ * The size of a file in bytes, of a link its own; 0 without one.
  * @throws Error of the file system for any other reason.
  */
 export async function sizeOf(path: string): Promise<number> {
   try {
-    return (await stat(path)).size;
+    return (await lstat(path)).size;
   } catch (error) {
     if (isMissing(error)) return 0;
     throw error;

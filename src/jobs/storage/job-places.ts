@@ -1,4 +1,4 @@
-import { link, mkdir, open, readdir, rm, rmdir, stat } from 'node:fs/promises';
+import { link, lstat, mkdir, open, readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isMissing } from '../../storage/text-file.ts';
 import { openOutput } from './data-reader.ts';
@@ -17,15 +17,22 @@ export interface JobPlace {
 
 const FENCE = /^[1-9]\d{0,14}$/;
 
-/** The numbers of the owners of a job, the latest first, also of those that have no record yet; empty without a job. */
+/**
+ * The numbers of the owners of a job, the latest first, also of those that have no record yet; empty without a job. A link
+ * to a folder is none.
+ */
 export async function fencesIn(folder: string): Promise<number[]> {
-  const names = await readdir(folder).catch((error: unknown) => {
+  const names = await namesIn(folder).catch((error: unknown) => {
     if (isMissing(error)) return null;
     throw error;
   });
   if (!names) return [];
   const later = names.filter((name) => FENCE.test(name)).map(Number);
   return [...later.sort((one, other) => other - one), 0];
+}
+
+async function namesIn(folder: string): Promise<string[] | null> {
+  return (await lstat(folder)).isSymbolicLink() ? null : readdir(folder);
 }
 
 /** The path of the files of an owner. */

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { openStored } from './data-reader.ts';
 import { JobStorageFailed, storageErrorOf } from './storage-errors.ts';
 
 /** Bytes that are read at a time. */
@@ -38,7 +39,7 @@ export async function* storedLines(
   maxBytes: number,
 ): AsyncGenerator<StoredLine, void> {
   if (from.offset >= to) return;
-  const file = await open(path, 'r').catch((error: unknown) => {
+  const file = await openStored(path).catch((error: unknown) => {
     throw storageErrorOf(error);
   });
   try {
@@ -113,7 +114,7 @@ class LineBuffer {
 
 /** @throws JobStorageFailed also for the end of the file. */
 async function read(
-  file: Awaited<ReturnType<typeof open>>,
+  file: FileHandle,
   into: Buffer,
   bytes: number,
   at: number,
