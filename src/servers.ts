@@ -7,7 +7,8 @@ import { AnswerParts, answerBytes, RememberedAnswers } from './answers/remembere
 import { Replies } from './answers/replies.ts';
 import type { Authenticator } from './auth/authenticate.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
-import type { Viewer } from './auth/viewer.ts';
+import { AGENT_CLASS, DEFAULT_CLASS } from './auth/caller-class.ts';
+import { asAgent, type Viewer } from './auth/viewer.ts';
 import type { Backends } from './backends.ts';
 import type { Config } from './config/config.ts';
 import type { OwnKeys } from './config/own-key.ts';
@@ -251,14 +252,19 @@ function createJobs(
       clock,
       schema,
       persistedOperations,
-      forecastMs(upstream, calls) {
+      forecastMs(upstream, calls, callerClass = DEFAULT_CLASS) {
         const client = backends.clients.find((each) => each.upstream === upstream);
         const budget = client?.budgets.lookAt(keys[upstream].credential);
-        return budget?.bulkForecastMs(calls, client?.heldMs) ?? Number.POSITIVE_INFINITY;
+        return (
+          budget?.bulkForecastMs({ calls, callerClass }, client?.heldMs) ?? Number.POSITIVE_INFINITY
+        );
       },
     }),
     // Callers without a token file keep the permissions that they had when they started a job.
-    viewerOf: (owner) => (authenticate.named ? authenticate.named(owner.name) : owner),
+    viewerOf(owner) {
+      const viewer = authenticate.named ? authenticate.named(owner.name) : owner;
+      return viewer && owner.callerClass === AGENT_CLASS ? asAgent(viewer) : viewer;
+    },
     changed({ error, id, state, task: { kind } }) {
       const facts = { job: id, kind, state, ...(error && { code: error.code }) };
       events.emit('notice', { message: 'job', facts });

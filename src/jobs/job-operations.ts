@@ -51,6 +51,9 @@ export interface JobOperations {
   execute(operation: JobOperation, terms: JobExecutionTerms): Promise<JobExecution>;
   /** What it would cost, and the errors of its input. No upstream request. */
   plan(operation: JobOperation, terms: Omit<JobExecutionTerms, 'key'>): Promise<JobPlan>;
-  /** Milliseconds until this number of further requests of jobs have responses, if no caller needs slots meanwhile. */
-  forecastMs(upstream: UpstreamName, calls: number): number;
+  /**
+   * Milliseconds until this number of further requests of jobs of a class have responses, if no caller needs slots
+   * meanwhile.
+   */
+  forecastMs(upstream: UpstreamName, calls: number, callerClass?: string): number;
 }

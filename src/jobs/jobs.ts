@@ -198,7 +198,7 @@ export class Jobs {
    * When a job will probably be complete, in milliseconds since 1970; `null` if that is unknown. For changes that were
    * only checked: when they would be complete if they were started now.
    */
-  readyAt({ maxPerMinute, progress, startAt, state, task }: JobRecord): number | null {
+  readyAt({ maxPerMinute, owner, progress, startAt, state, task }: JobRecord): number | null {
     const { clock, operations } = this.#options;
     const { callsLeft, upstream } = progress;
     const wasOnlyChecked = state === 'DONE' && task.kind === 'CHANGES' && task.checkOnly;
@@ -206,7 +206,8 @@ export class Jobs {
     if (!goesOn || callsLeft === null) return null;
     const pace = maxPerMinute === null ? null : new Pace(clock, maxPerMinute, progress.pace);
     const paceMs = pace?.forecastMs(callsLeft) ?? 0;
-    const ms = Math.max(paceMs, operations.forecastMs(upstream ?? 'LINKS', callsLeft));
+    const slotsMs = operations.forecastMs(upstream ?? 'LINKS', callsLeft, owner.callerClass);
+    const ms = Math.max(paceMs, slotsMs);
     return Number.isFinite(ms) ? Math.max(clock.wall(), startAt) + ms : null;
   }
 

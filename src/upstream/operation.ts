@@ -3,7 +3,7 @@ import type { UpstreamName } from '../errors.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { Budget } from './budget/budget.ts';
 import type { KeyState } from './budget/budgets.ts';
-import { BULK_CLASS, callerInClass } from './budget/law/callers/caller-names.ts';
+import { callerInClass } from './budget/law/callers/caller-names.ts';
 import type { TurnLane } from './budget/law/document.ts';
 import type { KeyedRead } from './cache/key.ts';
 import type { Watchers } from './cache/watched-round.ts';
@@ -31,8 +31,8 @@ export interface Caller {
 }
 
 /**
- * How a job reads and writes. Its requests wait without limit for slots that are left, in the class `BULK_CLASS`, and
- * their number is not limited per operation.
+ * How a job reads and writes. Its requests wait without limit for slots that are left, and their number is not limited
+ * per operation. They count for the class of its caller.
  */
 export interface BulkTerms {
   /**
@@ -43,12 +43,8 @@ export interface BulkTerms {
 }
 
 /** The name of a caller in budgets. */
-export function namedInBudget({
-  bulk,
-  callerClass,
-  name,
-}: Pick<Caller, 'bulk' | 'callerClass' | 'name'>): string {
-  return callerInClass(name, bulk ? BULK_CLASS : callerClass);
+export function namedInBudget({ callerClass, name }: Pick<Caller, 'callerClass' | 'name'>): string {
+  return callerInClass(name, callerClass);
 }
 
 /** The lane in which a request of a caller waits that would wait in this lane for a caller of a class with weight. */

@@ -19,7 +19,7 @@ function handClock() {
   const clock: Clock = { now: () => now, wall: () => 1e12 + now, after: () => () => {} };
   return {
     clock,
-    pass(ms: number) {
+    pass: (ms: number): void => {
       now += ms;
     },
   };

@@ -1,4 +1,4 @@
-import type { AgentGraph } from '../agent-graph.ts';
+import type { AgentGraph, GraphAnswer } from '../agent-graph.ts';
 import { isQuery } from '../agent-graph.ts';
 import { resultOfMutation } from '../answers/results.ts';
 import type { Approvals } from '../changes/approvals.ts';
@@ -50,10 +50,24 @@ export function jobTool(options: ReadOptions & { readonly approvals: Approvals }
     },
     async run(call, args) {
       const { key, ...sent } = await operationOf(call.viewer, args, options);
-      const answer = await graph.executeOwn(call, sent, { key });
+      let answer = await graph.executeOwn(call, sent, { key });
+      // A call that is sent again finds the same jobs, in the same order.
+      for (let lost = lostJobOf(answer); lost !== null; lost = lostJobOf(answer)) {
+        answer = await graph.executeOwn(call, sent, { key: `${key}-${lost}` });
+      }
       return resultOfMutation(answer, sent);
     },
   };
+}
+
+/** Final states in which there is no whole file. */
+const LOST = ['CANCELED', 'FAILED', 'EXPIRED'];
+
+/** The id of an earlier job that a start has returned and that will have no file; `null` for any other answer. */
+function lostJobOf({ data }: GraphAnswer): string | null {
+  const job = data?.['startExport'];
+  if (typeof job !== 'object' || job === null || !('id' in job && 'state' in job)) return null;
+  return LOST.includes(String(job.state)) ? String(job.id) : null;
 }
 
 async function operationOf(

@@ -2,6 +2,7 @@ import type { Clock } from '../../scheduling/clock.ts';
 import type {
   BudgetState,
   BudgetWindow,
+  BulkNeed,
   QueuedRequest,
   SlotRequest,
   TakenSlot,
@@ -13,7 +14,7 @@ import { QueueForecast } from './estimates/queue-forecast.ts';
 import { Lanes } from './lanes.ts';
 import { type BudgetView, clearMs, heldMsOf, pausedMs } from './law/availability.ts';
 import { Allowances } from './law/callers/allowances.ts';
-import { BULK_CLASS, classOf, nameWithoutClass } from './law/callers/caller-names.ts';
+import { classOf, nameWithoutClass } from './law/callers/caller-names.ts';
 import { laneWithin } from './law/callers/lane-turns.ts';
 import type { QuotaUse } from './law/callers/quotas.ts';
 import { countWithoutBulk } from './law/callers/turns.ts';
@@ -111,14 +112,15 @@ export abstract class BudgetQueue {
     return new QueueForecast(this.lanes, this.store.view, heldMs);
   }
 
-  bulkForecastMs(calls: number, heldMs = 0): number {
-    return bulkForecastMs(this.forecast(heldMs), calls);
+  bulkForecastMs(need: BulkNeed, heldMs = 0): number {
+    return bulkForecastMs(this.forecast(heldMs), need);
   }
 
   get waitingCallers(): WaitingCaller[] {
     const callers = new Map<string, { -readonly [K in keyof WaitingCaller]: WaitingCaller[K] }>();
-    for (const { caller, waitedMs } of [...this.lanes.inOrder(), ...this.lanes.bulk()]) {
-      if (classOf(caller) === BULK_CLASS) continue;
+    const all = [...this.lanes.inOrder(), ...this.lanes.bulk()];
+    for (const { caller, isForJobs, waitedMs } of all) {
+      if (isForJobs) continue;
       const shown = { caller: nameWithoutClass(caller), callerClass: classOf(caller) };
       const known = callers.get(caller) ?? { ...shown, count: 0, longestMs: 0 };
       known.count += 1;
@@ -140,8 +142,7 @@ export abstract class BudgetQueue {
     for (const { refresh } of refreshes) waiting.push(queued(refresh, null));
     for (const each of this.lanes.bulk()) {
       if (waiting.length >= most) return waiting;
-      const isOfJob = classOf(each.caller) === BULK_CLASS;
-      waiting.push(queued(each, isOfJob ? null : (estimates.of(each) ?? null)));
+      waiting.push(queued(each, each.isForJobs ? null : (estimates.of(each) ?? null)));
     }
     return waiting;
   }

@@ -149,6 +149,8 @@ export interface SlotRequest extends Waiting {
   readonly operation: string | null;
   /** How long it has waited so far, in milliseconds. */
   readonly waitedMs: number;
+  /** Whether only jobs wait for it. */
+  readonly isForJobs?: boolean;
   /** True for a request that is always long, such as an upload: no other request waits for its headers. */
   readonly lengthy?: boolean;
   /** Announced to other replicas. */
@@ -174,6 +176,13 @@ export interface BudgetState {
   readonly upstreamResetInMs: number | null;
   /** Estimated milliseconds until a new write would be sent. */
   readonly writeInMs: number;
+}
+
+/** Further requests of jobs. */
+export interface BulkNeed {
+  readonly calls: number;
+  /** The class of the callers that have started them. */
+  readonly callerClass: string;
 }
 
 /**
@@ -228,11 +237,11 @@ export interface Budget {
    */
   forecast(heldMs: number): QueueForecast;
   /**
-   * Milliseconds until this number of further requests of jobs have had their responses, if others use as many slots
+   * Milliseconds until further requests of jobs have had their responses, if others use as many slots
    * as before: simulated for the first windows, and at the rate of the last one from then on. `heldMs` as for
    * `forecast`, 0 by default. Costs no upstream request.
    */
-  bulkForecastMs(calls: number, heldMs?: number): number;
+  bulkForecastMs(need: BulkNeed, heldMs?: number): number;
   /**
    * Time in milliseconds to find out whether a slot is free. Requests wait for it regardless of their deadline.
    */

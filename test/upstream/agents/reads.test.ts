@@ -195,7 +195,7 @@ describe('A read of a class without weight', () => {
     expect(budget()?.waitingCallers).toEqual([]);
     await clock.advance(2 * MINUTE_MS);
     await joined;
-    expect(sent.at(-1)).toMatchObject({ caller: 'jo', callerClass: 'bulk' });
+    expect(sent.at(-1)).toMatchObject({ caller: 'jo', callerClass: 'default' });
   });
 
   test('does not keep a job waiting when its class has used up its limit', async () => {

@@ -124,14 +124,14 @@ describe('A job', () => {
     expect(access.caller.receipt.waitedMs).toBeGreaterThan(2000);
   });
 
-  test('is charged by name, in a class of its own', async () => {
+  test('is charged by the name and the class of its caller', async () => {
     const { job, person, reader, sent } = await createWorld();
     await reader.read(read('a'), job(0, { name: 'mia', callerClass: 'people' }));
     await reader.readSecret(read('b'), job(0, { name: 'mia' }));
     await reader.read(read('c'), person({ name: 'mia', callerClass: 'people' }));
     expect(sent.map(({ caller, callerClass, lane }) => [caller, callerClass, lane])).toEqual([
-      ['mia', 'bulk', 'bulk'],
-      ['mia', 'bulk', 'bulk'],
+      ['mia', 'people', 'bulk'],
+      ['mia', 'default', 'bulk'],
       ['mia', 'people', 'interactive'],
     ]);
   });
@@ -204,7 +204,7 @@ describe('A job', () => {
     expect(queued()).toEqual([0, 1]);
     await clock.advance(120_000);
     await reading;
-    expect(sent.at(-1)).toMatchObject({ caller: 'jo', callerClass: 'bulk', lane: 'bulk' });
+    expect(sent.at(-1)).toMatchObject({ caller: 'jo', callerClass: 'default', lane: 'bulk' });
   });
 
   test('keeps the turn of a person as long as another person waits', async () => {

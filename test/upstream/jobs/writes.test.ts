@@ -176,14 +176,14 @@ describe('A write of a job that waits for a slot', () => {
     expect(paths()).toEqual(['person']);
   });
 
-  test('and the looks for its effect are charged to the lane and class of jobs', async () => {
+  test('and the looks for its effect are charged to the lane of jobs', async () => {
     const { client, clock, job, sent, write } = await createWorld();
     await clock.advance(61_000);
     await write(job, 'job');
     await client.writes.look({ method: 'GET', path: '/api/look', decode: (body) => body }, job);
     expect(sent.map(({ caller, callerClass, lane }) => [caller, callerClass, lane])).toEqual([
-      ['jo', 'bulk', 'bulk'],
-      ['jo', 'bulk', 'bulk'],
+      ['jo', 'default', 'bulk'],
+      ['jo', 'default', 'bulk'],
     ]);
   });
 });

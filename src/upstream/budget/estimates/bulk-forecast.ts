@@ -1,28 +1,29 @@
-import { BULK_CLASS, callerInClass, classOf } from '../law/callers/caller-names.ts';
+import type { BulkNeed } from '../budget.ts';
+import { callerInClass, classOf } from '../law/callers/caller-names.ts';
 import type { QueueForecast } from './queue-forecast.ts';
 
 /** Number of windows that the forecast of jobs simulates, and maximum number of requests. */
 const PLAYED_WINDOWS = 3;
 const MOST_PLAYED = 100;
-/** The name of a job that is not known yet. */
-const NEXT_JOB = callerInClass('', BULK_CLASS);
 
 /**
- * Milliseconds until this number of further requests of jobs have their responses, see `Budget.bulkForecastMs`. Others are
+ * Milliseconds until this number of further requests of jobs of a class have their responses, see `Budget.bulkForecastMs`. Others are
  * assumed to use as many slots as before, each for a new caller. Other classes in the lane `bulk` are assumed to wait
  * until they have as many in a window.
  */
-export function bulkForecastMs(forecast: QueueForecast, calls: number): number {
+export function bulkForecastMs(forecast: QueueForecast, { callerClass, calls }: BulkNeed): number {
   const { latencyMs, limit, windowMs } = forecast;
   const others = forecast.knowOthers();
   const beside = [...forecast.bulkSlots].flatMap(([name, slots]) =>
-    name === BULK_CLASS ? [] : [{ name, slots, arrived: 0 }],
+    name === callerClass ? [] : [{ name, slots, arrived: 0 }],
   );
   const answers: number[] = [];
   let arrived = 0;
   let played = 0;
   for (let atMs = 0; answers.length < calls && atMs < PLAYED_WINDOWS * windowMs; ) {
-    if (forecast.queuedOf(BULK_CLASS) === 0) forecast.add('bulk', NEXT_JOB);
+    if (forecast.queuedOf(callerClass) === 0) {
+      forecast.add('bulk', callerInClass('', callerClass));
+    }
     for (; arrived < Math.floor((others * atMs) / windowMs); arrived += 1) {
       forecast.add('interactive', `other ${arrived}`);
     }
@@ -36,7 +37,7 @@ export function bulkForecastMs(forecast: QueueForecast, calls: number): number {
     if (!departure) return Number.POSITIVE_INFINITY;
     atMs = departure.leavesInMs;
     const { caller, lane } = departure.waiting;
-    if (lane === 'bulk' && classOf(caller) === BULK_CLASS) answers.push(departure.answersInMs);
+    if (lane === 'bulk' && classOf(caller) === callerClass) answers.push(departure.answersInMs);
     played += 1;
     if (played >= MOST_PLAYED) break;
   }

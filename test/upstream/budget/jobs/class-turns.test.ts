@@ -2,7 +2,6 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Allowances } from '../../../../src/upstream/budget/law/callers/allowances.ts';
 import {
-  BULK_CLASS,
   callerInClass,
   classOf,
 } from '../../../../src/upstream/budget/law/callers/caller-names.ts';
@@ -13,6 +12,9 @@ import { roomOf } from '../../../../src/upstream/budget/law/slots.ts';
 import { rounds } from '../../../support/rounds.ts';
 import { begun, play, requests, rulesOf, World } from '../law-world.ts';
 import { classesOf } from '../world.ts';
+
+/** The class of jobs. */
+const BULK_CLASS = 'bulk';
 
 const share = fc.constantFrom(0, 0.2, 0.4);
 const shares = fc.record({ writes: share, newcomers: share });

@@ -1,16 +1,16 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { TakenSlot } from '../../../../src/upstream/budget/budget.ts';
-import {
-  BULK_CLASS,
-  callerInClass,
-} from '../../../../src/upstream/budget/law/callers/caller-names.ts';
+import { callerInClass } from '../../../../src/upstream/budget/law/callers/caller-names.ts';
 import { MemoryStore } from '../../../../src/upstream/budget/memory-store.ts';
 import { QueuedBudget } from '../../../../src/upstream/budget/queued-budget.ts';
 import { Errand, enqueueAll, type Sent } from '../../../support/errands.ts';
 import { rounds } from '../../../support/rounds.ts';
 import { VirtualClock } from '../../../support/virtual-clock.ts';
 import { classesOf, createWorld, windowMs } from '../world.ts';
+
+/** The class of jobs. */
+const BULK_CLASS = 'bulk';
 
 afterEach(() => {
   vi.unstubAllGlobals();

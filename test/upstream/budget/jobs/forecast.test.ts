@@ -2,14 +2,14 @@ import * as fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { CallerClasses } from '../../../../src/auth/caller-class.ts';
 import type { Waiting } from '../../../../src/upstream/budget/lanes.ts';
-import {
-  BULK_CLASS,
-  callerInClass,
-} from '../../../../src/upstream/budget/law/callers/caller-names.ts';
+import { callerInClass } from '../../../../src/upstream/budget/law/callers/caller-names.ts';
 import type { Lane } from '../../../../src/upstream/budget/law/document.ts';
 import { type Errand, enqueue, enqueueAll } from '../../../support/errands.ts';
 import { rounds } from '../../../support/rounds.ts';
 import { classesOf, createWorld, windowMs } from '../world.ts';
+
+/** The class of jobs. */
+const BULK_CLASS = 'bulk';
 
 afterEach(() => {
   vi.unstubAllGlobals();
@@ -38,7 +38,7 @@ async function begun(limit: number, classes?: CallerClasses) {
 describe('A forecast of jobs', () => {
   test.each([1, 10, 40, 100, 600])('is right on a quiet key for %i requests', async (calls) => {
     const { budget, clock, job } = await begun(30);
-    const forecastMs = budget.bulkForecastMs(calls);
+    const forecastMs = budget.bulkForecastMs({ calls, callerClass: BULK_CLASS });
     const from = clock.now();
     const asked = await job(calls);
     while (asked.some(({ sent }) => !Number.isFinite(sent[0]?.end)) && (await clock.step()));
@@ -51,22 +51,24 @@ describe('A forecast of jobs', () => {
     await job(60);
     const [queued, sent] = [budget.queuedIn('bulk'), log.length];
     const before = JSON.stringify(budget.state);
-    expect(budget.bulkForecastMs(20)).toBeLessThan(windowMs);
-    expect(budget.bulkForecastMs(60)).toBeGreaterThan(windowMs);
+    expect(budget.bulkForecastMs({ calls: 20, callerClass: BULK_CLASS })).toBeLessThan(windowMs);
+    expect(budget.bulkForecastMs({ calls: 60, callerClass: BULK_CLASS })).toBeGreaterThan(windowMs);
     expect([budget.queuedIn('bulk'), log.length]).toEqual([queued, sent]);
     expect(JSON.stringify(budget.state)).toBe(before);
   });
 
   test('begins after a time in which nothing is sent', async () => {
     const { budget } = await begun(30);
-    expect(budget.bulkForecastMs(1)).toBe(latencyMs);
-    expect(budget.bulkForecastMs(1, 5000)).toBe(5000 + latencyMs);
+    expect(budget.bulkForecastMs({ calls: 1, callerClass: BULK_CLASS })).toBe(latencyMs);
+    expect(budget.bulkForecastMs({ calls: 1, callerClass: BULK_CLASS }, 5000)).toBe(
+      5000 + latencyMs,
+    );
   });
 
   test.each([2, 6])('is right while people use the window: %i requests', async (calls) => {
     const { budget, clock, errands, job } = await begun(30);
     await enqueueAll({ budget, clock }, errands(120, { caller: 'a', latencyMs }));
-    const forecastMs = budget.bulkForecastMs(calls);
+    const forecastMs = budget.bulkForecastMs({ calls, callerClass: BULK_CLASS });
     const asked = await job(calls);
     const from = clock.now();
     while (asked.some(({ sent }) => !Number.isFinite(sent[0]?.end)) && (await clock.step()));
@@ -93,7 +95,7 @@ describe('A forecast of jobs', () => {
     await people(7);
     for (const each of before) budget.cancel(each);
     const from = clock.now();
-    const forecastMs = budget.bulkForecastMs(calls);
+    const forecastMs = budget.bulkForecastMs({ calls, callerClass: BULK_CLASS });
     const asked = await job(calls);
     await people(40, asked);
     const tookMs = Math.max(...asked.map(({ sent }) => sent[0]?.end ?? Infinity)) - from;
@@ -105,7 +107,7 @@ describe('A forecast of jobs', () => {
     await enqueueAll({ budget, clock }, errands(300, { caller: 'a', latencyMs }));
     await clock.advance(windowMs / 2);
     const from = clock.now();
-    const forecastMs = budget.bulkForecastMs(1000);
+    const forecastMs = budget.bulkForecastMs({ calls: 1000, callerClass: BULK_CLASS });
     const asked = await job(1000);
     while (asked.some(({ sent }) => !Number.isFinite(sent[0]?.end)) && (await clock.step()));
     const tookMs = Math.max(...asked.map(({ sent }) => sent[0]?.end ?? Infinity)) - from;
@@ -122,7 +124,7 @@ describe('A forecast of jobs', () => {
     await clock.advance(4 * windowMs);
     for (const each of before) budget.cancel(each);
     const from = clock.now();
-    const forecastMs = budget.bulkForecastMs(60);
+    const forecastMs = budget.bulkForecastMs({ calls: 60, callerClass: BULK_CLASS });
     await enqueueAll({ budget, clock }, agents());
     const asked = await job(60);
     while (asked.some(({ sent }) => !Number.isFinite(sent[0]?.end)) && (await clock.step()));

@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import {
-  BULK_CLASS,
-  callerInClass,
-} from '../../../../src/upstream/budget/law/callers/caller-names.ts';
+import { callerInClass } from '../../../../src/upstream/budget/law/callers/caller-names.ts';
 import { MemoryStore } from '../../../../src/upstream/budget/memory-store.ts';
 import { QueuedBudget } from '../../../../src/upstream/budget/queued-budget.ts';
 import { Errand, enqueueAll, type Sent } from '../../../support/errands.ts';
 import { VirtualClock } from '../../../support/virtual-clock.ts';
 import { classesOf, createWorld, refusal, windowMs } from '../world.ts';
+
+/** The class of jobs. */
+const BULK_CLASS = 'bulk';
 
 afterEach(() => {
   vi.unstubAllGlobals();
@@ -32,7 +32,8 @@ describe('The lane of jobs', () => {
   test('shows what waits in it after all others, without a time', async () => {
     const world = await begun();
     const { budget, errand, job } = world;
-    await enqueueAll(world, [...job(2), errand({ lane: 'refresh', caller: '' })]);
+    const ofJobs = job(2).map((each) => Object.assign(each, { isForJobs: true }));
+    await enqueueAll(world, [...ofJobs, errand({ lane: 'refresh', caller: '' })]);
     expect(budget.queuedIn('bulk')).toBe(2);
     expect(budget.state.queued).toBe(3);
     expect(budget.waiting(10).map(({ lane, leavesInMs }) => [lane, leavesInMs])).toEqual([

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import {
-  BULK_CLASS,
-  callerInClass,
-} from '../../../../src/upstream/budget/law/callers/caller-names.ts';
+import { callerInClass } from '../../../../src/upstream/budget/law/callers/caller-names.ts';
 import type { Lane, ReservedShares } from '../../../../src/upstream/budget/law/document.ts';
 import { type Errand, enqueue, enqueueAll, mostAtOnce } from '../../../support/errands.ts';
 import { createWorld, windowMs } from '../world.ts';
+
+/** The class of jobs. */
+const BULK_CLASS = 'bulk';
 
 afterEach(() => {
   vi.unstubAllGlobals();

@@ -3,7 +3,6 @@ import { createDigest } from '../../../../src/digest.ts';
 import { systemClock } from '../../../../src/scheduling/clock.ts';
 import type { Slot } from '../../../../src/upstream/budget/budget.ts';
 import {
-  BULK_CLASS,
   callerInClass,
   classOf,
 } from '../../../../src/upstream/budget/law/callers/caller-names.ts';
@@ -16,6 +15,9 @@ import { Errand } from '../../../support/errands.ts';
 import { ledgerStage, type Party, times } from '../../../support/ledger-stage.ts';
 import { describeWith, redisServer } from '../../../support/needs.ts';
 import { clearUp } from '../../../support/redis-connection.ts';
+
+/** The class of jobs. */
+const BULK_CLASS = 'bulk';
 
 afterEach(clearUp);
 

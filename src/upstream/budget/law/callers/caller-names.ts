@@ -5,9 +5,6 @@ import { DEFAULT_CLASS } from '../../../../auth/caller-class.ts';
  * the default class it is the plain name.
  */
 
-/** The class of callers that the requests of jobs count in. */
-export const BULK_CLASS = 'bulk';
-
 /** Not in the name of a class. */
 const SEPARATOR = '\n';
 
