@@ -96,6 +96,8 @@ export interface PlannedMode {
   readonly dryRun: DryRun;
   /** Whether no other page is read here, regardless of the content of the page. If absent, pages can follow. */
   readonly suffices?: (read: Read<unknown>) => boolean;
+  /** True if a walk reads its pages again, to represent the unknown ones by placeholders. */
+  readonly isAgain?: boolean;
   /**
    * The fields that need a read, as response paths without indices. `about` is `Read.about`, for readers that read
    * for several of them together.

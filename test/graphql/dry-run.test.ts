@@ -137,6 +137,28 @@ describe('A dry run', () => {
     expect((await other.ask(query)).receipt.calls).toBe(2);
   });
 
+  it.each([
+    [
+      'a row by its id',
+      '{ plans { name } }',
+      '{ node(id: "UGxhbjox") { id } users { plan { users { nodes { apiKey } } } } }',
+    ],
+    [
+      'rows by their parent',
+      '{ users { username } }',
+      '{ all: users { username } plans { users { nodes { apiKey } } } }',
+    ],
+  ])(
+    'is not exact about %s that is looked up in a list that is used beside',
+    async (_, first, query) => {
+      const other = await startWorld({ on: world.sandbox, env: { EXPOSE_USER_API_KEYS: 'true' } });
+      worlds.push(other);
+      await other.ask(first);
+      expect(await plan(query, other)).toMatchObject({ calls: 1, exact: false });
+      expect((await other.ask(query)).receipt.calls).toBeGreaterThan(1);
+    },
+  );
+
   it('is not exact about a row that a list read beside it may hold', async () => {
     const id = Buffer.from('User:105').toString('base64url');
     const query = `{ users { username } node(id: "${id}") { id } }`;

@@ -88,9 +88,12 @@ export class DryRun {
   /** When each awaited response arrives, by name. */
   readonly #arrivals = new Map<string, Promise<unknown>>();
 
-  /** A cache entry would be used. */
-  hit(key: string): void {
-    this.#asked(key);
+  /**
+   * A cache entry would be used. After a response, what is looked up in it can depend on that response, unless the same
+   * walk reads it again (`isAgain`).
+   */
+  hit(key: string, isAgain = false): void {
+    if (this.timeline.hasAnswered && !(isAgain && this.#hits.has(key))) this.guesses();
     this.#hits.add(key);
   }
 
@@ -190,7 +193,7 @@ export class DryRun {
   }
 
   #asked(key: string): void {
-    const known = this.#calls.has(key) || this.#hits.has(key) || this.#joined.has(key);
+    const known = this.#calls.has(key) || this.#joined.has(key);
     if (this.timeline.hasAnswered && !known) this.guesses();
   }
 }

@@ -43,7 +43,7 @@ export class PlannedReads {
       // Whether an old response is still sufficient depends on the free budget at that time.
       if (hit && hit.state !== 'fresh' && !caller.bulk) dryRun.guesses();
       if (hit && this.#client.cached.serves(of, hit, caller)) {
-        dryRun.hit(key);
+        dryRun.hit(key, mode.isAgain);
         return hit.entry.value;
       }
       const isOwn = dryRun.counts({ key, about: read.about });

@@ -1,3 +1,4 @@
+import type { Access } from '../operation.ts';
 import type { Row } from '../request.ts';
 import { placeOfOffset } from './anchor.ts';
 import { type ListSource, MOST_PAGES_OF_VIEW } from './read-pages.ts';
@@ -8,9 +9,10 @@ import type { Window, WindowPart, WindowRow } from './walk.ts';
  * unknown ones. If the end of the list would have to be found, it is assumed to be near.
  */
 export async function placeholderWindow<R extends Row>(
-  { lists, list, access }: ListSource<R>,
+  { lists, list, ...source }: ListSource<R>,
   { after, before, offset, count, fromBack }: WindowPart,
 ): Promise<Window<R>> {
+  const access = again(source.access);
   const { perPage, lastPage } = lists.outline(list, access);
   const start = placeOfOffset(offset, perPage ?? lists.pageSize);
   const from = after?.page ?? (fromBack ? (before?.page ?? null) : start.page);
@@ -40,9 +42,10 @@ export async function placeholderWindow<R extends Row>(
  * The same for a view: it needs all pages of the list, as far as they are known, and has as many rows as requested.
  */
 export async function placeholderView<R extends Row>(
-  { lists, list, access }: ListSource<R>,
+  { lists, list, ...source }: ListSource<R>,
   { count }: WindowPart,
 ): Promise<Window<R>> {
+  const access = again(source.access);
   const first = await lists.page(list, 1, access);
   const { lastPage } = lists.outline(list, access);
   const others = Math.min(MOST_PAGES_OF_VIEW, list.paged ? (lastPage ?? 1) : 1) - 1;
@@ -52,6 +55,11 @@ export async function placeholderView<R extends Row>(
   const pages = await Promise.all(reading);
   const standIn = [first, ...pages].find((page) => page?.placeholder)?.placeholder ?? null;
   return windowOf([], standIn, count);
+}
+
+/** See `PlannedMode.isAgain`. */
+function again({ mode, ...access }: Access): Access {
+  return { ...access, mode: mode?.kind === 'planned' ? { ...mode, isAgain: true } : mode };
 }
 
 function windowOf<R extends Row>(
