@@ -119,22 +119,52 @@ export class InvalidInput extends GatewayError {
 }
 
 /**
- * `BUDGET_EXHAUSTED`: the upstream's rate limit leaves no request before the caller's deadline. `retryAfterMs` and
- * `availableAt` say when one is possible.
+ * Why no request can be sent in time. `limit`: the rate limit is reached. `paused`: the upstream has refused a request.
+ * `starting`: earlier requests are unknown, so half of the limit is left out. `shared`: the budget of all replicas is not
+ * available. `stopping`: the gateway shuts down. `class`: the limit of a class of callers. `keys`: too many keys of callers.
+ * `changes`: other changes of the same object.
+ */
+export type ExhaustedReason =
+  | 'limit'
+  | 'paused'
+  | 'starting'
+  | 'shared'
+  | 'stopping'
+  | 'class'
+  | 'keys'
+  | 'changes';
+
+/** `api`: the title of the upstream inside a sentence. */
+const exhausted: Readonly<Record<ExhaustedReason, (api: string) => string>> = {
+  limit: (api) => `The rate limit of ${api} is reached.`,
+  paused: (api) => `No request can be sent now (${api} has refused one because of its rate limit).`,
+  starting: () => 'No request can be sent now (earlier requests are unknown after the start).',
+  shared: () => 'No request can be sent now (the shared budget is not available).',
+  stopping: () => 'No request can be sent now (the gateway is shutting down).',
+  class: (api) => `The limit of this class of callers for ${api} is reached.`,
+  keys: () => 'The gateway accepts no further API keys now.',
+  changes: () => 'Other changes of the same object take too long.',
+};
+
+/**
+ * `BUDGET_EXHAUSTED`: no request is possible before the caller's deadline. `retryAfterMs` and `availableAt` say when one
+ * is.
  */
 export class BudgetExhausted extends GatewayError {
   override readonly name = 'BudgetExhausted';
-  /** `reason` is a sentence, if it is not the rate limit itself. */
+  /** `own`: a more precise sentence, and the limit of a class. */
   constructor(
     upstream: UpstreamName,
     retryAfterMs: number,
     availableAt: Date,
-    reason = `The rate limit of ${upstreamTitle[upstream].replace('The', 'the')} is reached.`,
-    quota?: ExhaustedQuota,
+    reason: ExhaustedReason = 'limit',
+    { quota, sentence }: { readonly sentence?: string; readonly quota?: ExhaustedQuota } = {},
   ) {
-    super('BUDGET_EXHAUSTED', `${reason} Retry in ${Math.ceil(retryAfterMs / 1000)} s.`, {
+    const why = sentence ?? exhausted[reason](upstreamTitle[upstream].replace('The', 'the'));
+    super('BUDGET_EXHAUSTED', `${why} Retry in ${Math.ceil(retryAfterMs / 1000)} s.`, {
       details: {
         upstream,
+        reason,
         retryAfterMs,
         availableAt: availableAt.toISOString(),
         ...(quota && { quota }),

@@ -59,7 +59,7 @@ export interface Gateway {
   /** Facts about the start for the operator: as lines for a terminal, or as a log line. */
   report(): string[];
   logStart(): void;
-  logStop(signal: string): void;
+  logStop(message: 'stopping' | 'stopped', facts?: { readonly signal: string }): void;
   /** Logs an exception outside of any response, with the id of the request whose work caused it. */
   reportDefect(error: unknown): void;
 }
@@ -297,7 +297,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
       const facts = startFacts(config, { url, operatorsUrl, sandbox });
       events.emit('notice', { message: 'started', facts });
     },
-    logStop: (signal) => events.emit('notice', { message: 'stopping', facts: { signal } }),
+    logStop: (message, facts) => events.emit('notice', { message, ...(facts && { facts }) }),
     reportDefect: (error) => events.emit('defect', { error, requestId: currentRequestId() }),
   };
 }

@@ -91,6 +91,7 @@ interface Parts {
 
 /** What both servers use: the rules of the door are defined here once for all routes. */
 interface Shared {
+  readonly authenticate: Authenticator;
   readonly answers: RememberedAnswers;
   readonly bodyLimits: BodyLimits;
   readonly bodyPool: BodyPool;
@@ -133,6 +134,7 @@ export function createServers(config: Config, parts: Parts): Servers {
   const shared = createShared(config, parts);
   const graphql = createGraphql(config, parts, shared);
   const state = createGatewayState({
+    authenticate: shared.authenticate,
     clients: parts.backends.clients,
     clock: parts.clock,
     keys: parts.keys,
@@ -200,6 +202,7 @@ function createShared(config: Config, parts: Parts): Shared {
   // Whole responses and parts share the memory for responses.
   const maxBytes = Math.ceil(answerBytes(config.cacheMaxBytes) / 2);
   return {
+    authenticate,
     answers: new RememberedAnswers({ cache, clock, maxBytes }),
     bodyLimits: bodyLimits(uploadInlineMaxBytes),
     bodyPool: new BodyPool(),

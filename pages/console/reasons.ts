@@ -99,6 +99,10 @@ const degraded: Readonly<
     advice:
       'Cached responses are served. Check whether other programs (co-tenants) use the same key.',
   }),
+  'file-unusable': (_title, _ms, _slots, { setting }) => ({
+    what: `The file in ${setting} cannot be used. Its previous content stays in use.`,
+    advice: 'The log has the reason. Correct the file; it is read again at once.',
+  }),
   'key-rejected': (title, _ms, _slots, { since = '', upstream }) => ({
     what: `${title} has rejected ${upstream}_API_KEY since ${timeOfDay(Date.parse(since))}.`,
     advice: `Cached responses are served until their ttl expires. Write a valid key into the file in ${upstream}_API_KEY_FILE, or restart with one.`,

@@ -139,7 +139,7 @@ function tooManyCalls(): GatewayError {
   return new GatewayError(
     'BUDGET_EXHAUSTED',
     'There are too many calls of agents at a time. Retry after one has ended.',
-    { details: { retryAfterMs: RETRY_AFTER_MS } },
+    { details: { reason: 'agents', retryAfterMs: RETRY_AFTER_MS } },
   );
 }
 

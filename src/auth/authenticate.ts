@@ -22,6 +22,8 @@ export type Authenticate = (presented: Presented) => Viewer | Promise<Viewer>;
 export interface Authenticator extends Authenticate {
   /** The caller with a name, with its current permissions; `null` if it has none. Absent if callers are not known by name. */
   readonly named?: (name: string) => Viewer | null;
+  /** Whether `AUTH_TOKENS_FILE` cannot be used, so that older tokens are valid. Absent without this file. */
+  readonly isFileUnusable?: () => boolean;
 }
 
 /** The dependencies of the authenticators. */

@@ -45,7 +45,7 @@ export function createTokenCheck(file: string, world: AuthWorld): Authenticator 
     const found = [...tokens.current.values()].find(({ viewer }) => viewer.name === name);
     return found && isValid(found) ? found.viewer : null;
   };
-  return Object.assign(authenticate, { named });
+  return Object.assign(authenticate, { named, isFileUnusable: () => tokens.isUnusable });
 }
 
 function entriesOf(tokens: readonly KnownToken[]): Entries {

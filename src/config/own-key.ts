@@ -34,6 +34,7 @@ export class OwnKey {
   /** What goes upstream from now on. A field, as it is read for each list of each operation. */
   credential: Credential;
   readonly #options: OwnKeyOptions;
+  #file: WatchedFile<string> | null = null;
 
   constructor(options: OwnKeyOptions) {
     this.#options = options;
@@ -51,7 +52,13 @@ export class OwnKey {
           `${upstream}_API_KEY_FILE cannot be used: ${reason}. The previous key stays in use.`,
         ),
     });
+    this.#file = file;
     this.#follow(file);
+  }
+
+  /** Whether the file of the key cannot be used, so that an older key is in use. */
+  get isFileUnusable(): boolean {
+    return this.#file?.isUnusable ?? false;
   }
 
   /** Checks the file every second. A part of a key looks like a key, so only a settled file is used. */
@@ -74,4 +81,6 @@ export class OwnKey {
 }
 
 /** The gateway's own keys of both upstreams. */
-export type OwnKeys = Readonly<Record<UpstreamName, { readonly credential: Credential }>>;
+export type OwnKeys = Readonly<
+  Record<UpstreamName, { readonly credential: Credential; readonly isFileUnusable?: boolean }>
+>;

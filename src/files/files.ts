@@ -172,7 +172,8 @@ function emptyFile(): InvalidInput {
 function refuseLate(key: KeyState | null, { maxWaitMs }: Caller, clock: Clock): void {
   const waitMs = Math.ceil(key?.writeInMs ?? 0);
   if (waitMs <= maxWaitMs) return;
-  throw new BudgetExhausted('LINKS', waitMs, new Date(clock.wall() + waitMs));
+  const reason = key?.exhaustedBy(maxWaitMs);
+  throw new BudgetExhausted('LINKS', waitMs, new Date(clock.wall() + waitMs), reason);
 }
 
 /**

@@ -148,7 +148,9 @@ export class UploadBody implements ByteStream {
   refused(retryAfterMs: number): void {
     if (this.#dropped === 0) return;
     const availableAt = new Date(this.#options.clock.wall() + retryAfterMs);
-    this.#options.onLost(new BudgetExhausted('LINKS', Math.max(1, retryAfterMs), availableAt));
+    this.#options.onLost(
+      new BudgetExhausted('LINKS', Math.max(1, retryAfterMs), availableAt, 'paused'),
+    );
   }
 
   /**

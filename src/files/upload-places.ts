@@ -27,7 +27,7 @@ export class TooManyUploads extends GatewayError {
     super(
       'BUDGET_EXHAUSTED',
       `${whose} limit of concurrent uploads is reached. Retry after a running upload has ended.`,
-      { details: { upstream: 'LINKS', retryAfterMs: RETRY_AFTER_MS } },
+      { details: { upstream: 'LINKS', reason: 'uploads', retryAfterMs: RETRY_AFTER_MS } },
     );
     this.status = status;
   }

@@ -1,4 +1,4 @@
 /** Options of a field that another one has replaced under a consistent name. */
 export function renamedTo(name: string): { readonly deprecationReason: string } {
-  return { deprecationReason: `All types have the same name for it. Use \`${name}\`.` };
+  return { deprecationReason: `Renamed to \`${name}\`.` };
 }

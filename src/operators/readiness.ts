@@ -1,3 +1,4 @@
+import type { Authenticator } from '../auth/authenticate.ts';
 import type { OwnKeys } from '../config/own-key.ts';
 import type { Health } from '../observe/health.ts';
 import type { Scrub } from '../observe/log/scrub.ts';
@@ -26,6 +27,7 @@ type Degradation = Omit<ReplicaFault, 'reason'> & {
   readonly reason:
     | ReplicaFault['reason']
     | 'budget-paused'
+    | 'file-unusable'
     | 'key-rejected'
     | 'keys-not-saved'
     | 'limit-too-high'
@@ -34,6 +36,8 @@ type Degradation = Omit<ReplicaFault, 'reason'> & {
   /** The configured requests per window, and those that the upstream announces. */
   readonly configured?: number;
   readonly announced?: number;
+  /** The setting that names the file. */
+  readonly setting?: string;
   /** Why requests fail, in a few words, and the time of the first of them, as ISO 8601. */
   readonly cause?: string;
   readonly since?: string;
@@ -50,6 +54,7 @@ export interface SharedState {
 
 /** The parts of a running gateway that say how it is. */
 interface GatewayParts {
+  readonly authenticate: Authenticator;
   readonly clients: readonly Client[];
   readonly clock: Clock;
   readonly health: Health;
@@ -76,13 +81,18 @@ export function createGatewayState(parts: GatewayParts): GatewayState {
  * yet is neither.
  */
 function readiness(
-  { clients, clock, health, idempotency, keys: ownKeys, scrub, shared }: GatewayParts,
+  { authenticate, clients, clock, health, idempotency, keys: ownKeys, scrub, shared }: GatewayParts,
   draining: boolean,
 ): Readiness {
   const degraded: Readiness['degraded'][number][] = [];
   const since = (at: number): string => new Date(clock.wall() - (clock.now() - at)).toISOString();
+  const unusable = (setting: string): void => {
+    degraded.push({ reason: 'file-unusable', setting });
+  };
+  if (authenticate.isFileUnusable?.()) unusable('AUTH_TOKENS_FILE');
   for (const client of clients) {
     const { upstream } = client;
+    if (ownKeys[upstream].isFileUnusable) unusable(`${upstream}_API_KEY_FILE`);
     const { keys, mostGranted, pausedMs } = summaryOf(client);
     const retryAfterMs = Math.ceil(pausedMs);
     if (keys > 0 && retryAfterMs > 0) {

@@ -92,9 +92,13 @@ function stopper(
     }
     stoppedAt = performance.now();
     if (say) say(`${signal}: waiting for running operations`);
-    else gateway.logStop(signal);
+    else gateway.logStop('stopping', { signal });
     gateway.close().then(
-      () => end(0),
+      () => {
+        if (say) say('stopped');
+        else gateway.logStop('stopped');
+        end(0);
+      },
       (error: unknown) => {
         process.stderr.write(`${describeFault(error).text}\n`);
         end(exitCode.fault);

@@ -58,6 +58,11 @@ export class WatchedFile<T> {
     return this.#settled !== '';
   }
 
+  /** Whether the file cannot be used, so that `current` is older than it. Checks the file like `current`. */
+  get isUnusable(): boolean {
+    return this.current !== undefined && this.#reported;
+  }
+
   #look(): void {
     const { file, maxBytes, parse } = this.#options;
     try {
@@ -67,6 +72,7 @@ export class WatchedFile<T> {
       const text = readTextFile(file, maxBytes);
       this.#content = parse(text);
       this.#failure = '';
+      this.#reported = false;
       const found = state + text;
       if (found === this.#found) this.#settled = state;
       this.#found = this.#settled ? '' : found;

@@ -99,7 +99,7 @@ describe('SIGTERM', () => {
       .filter(Boolean)
       .map((line) => (JSON.parse(line) as { msg: string }).msg);
     expect(messages.filter((message) => message === 'operation')).toHaveLength(201);
-    expect(messages.at(-1)).toBe('stopping');
+    expect(messages.at(-1)).toBe('stopped');
   });
 
   it('lets a running request finish before it does', async () => {

@@ -26,7 +26,7 @@ it('runs a cold read before the first caller comes, of which nothing stays', asy
   gateway.child.kill('SIGTERM');
   expect(await gateway.ended).toBe(0);
   const logged = gateway.output().match(/(?<="msg":")[^"]*/g);
-  expect(logged).toEqual(['started', 'stopping']);
+  expect(logged).toEqual(['started', 'stopping', 'stopped']);
   expect(metrics.match(/^gateway_\w*(_total|_count)\b.* [1-9].*/gm)).toBeNull();
   const journal = readFileSync(join(folder, 'leases.log'), 'utf8');
   expect(journal.trimEnd().split('\n')).toHaveLength(2);

@@ -18,6 +18,11 @@ async function start(env: Record<string, string> = {}, sandbox?: Sandbox): Promi
   return busy;
 }
 
+function written(file: string, text: string): string {
+  writeFileSync(file, text);
+  return file;
+}
+
 async function scrape({ url }: BusyGateway): Promise<string> {
   return (await fetch(`${url}/metrics`)).text();
 }
@@ -175,6 +180,34 @@ describe('/readyz', () => {
     await gateway.close();
     busy = undefined;
     await sandbox.close();
+  });
+
+  it('says that a changed file of tokens or of a key cannot be used, until it can', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'files-'));
+    const [tokens, key] = [join(folder, 'tokens.json'), join(folder, 'key')];
+    const gateway = await start({
+      AUTH_MODE: 'token',
+      AUTH_TOKENS_FILE: written(tokens, '{"tokens": []}'),
+      MARKET_API_KEY: '',
+      MARKET_API_KEY_FILE: written(key, 'a-key'),
+    });
+    expect(await readyz(gateway)).toEqual(ready);
+    const look = async () => {
+      await clock.advance(1000);
+      await readyz(gateway);
+      await clock.advance(1000);
+      return (await readyz(gateway)).body;
+    };
+    written(tokens, '{"tokens": [');
+    written(key, '');
+    const degraded = ['AUTH_TOKENS_FILE', 'MARKET_API_KEY_FILE'].map((setting) => ({
+      reason: 'file-unusable',
+      setting,
+    }));
+    expect(await look()).toEqual({ ...ready.body, degraded });
+    written(tokens, '{"tokens": []}');
+    written(key, 'another-key');
+    expect(await look()).toEqual(ready.body);
   });
 
   it('is not concerned with a rejected key of a caller', async () => {

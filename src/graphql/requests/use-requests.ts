@@ -53,6 +53,7 @@ export function useRequests({
     try {
       return prevent?.(payload);
     } catch (cause) {
+      payload.serverContext.record.admission.refuseForeign();
       throw new GatewayError(
         'FORBIDDEN',
         'Send the operation as "Content-Type: application/json", or add the header "Apollo-Require-Preflight: true".',

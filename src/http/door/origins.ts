@@ -11,6 +11,12 @@ const LOOPBACK = /^https?:\/\/(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/
 /** Refused origins that are reported to the operator at most: any caller can make them up. */
 const MOST_REPORTED = 20;
 
+/** The origin in a header, if it is one: any caller can write another text. */
+function originIn(header: HeaderReader): string | null {
+  const origin = header('origin') ?? '';
+  return URL.canParse(origin) && new URL(origin).origin === origin ? origin : null;
+}
+
 /** What pages of one origin may do. */
 export interface OriginRights {
   /** Whether they are allowed. */
@@ -61,10 +67,9 @@ export class Origins {
    * Reports each origin whose preflight is refused to the operator, once, with the setting that would allow it.
    */
   #noteRefusal(header: HeaderReader): void {
-    const origin = header('origin') ?? '';
+    const origin = originIn(header);
     if (this.rightsOf(origin).isListed || this.#reported.size >= MOST_REPORTED) return;
-    if (!URL.canParse(origin) || new URL(origin).origin !== origin || this.#reported.has(origin))
-      return;
+    if (origin === null || this.#reported.has(origin)) return;
     this.#reported.add(origin);
     this.#options.onRefused(
       `A request from a page of ${origin} was rejected. To allow it, set CORS_ORIGINS=${[...this.#listed, origin].join(',')}`,
@@ -111,7 +116,7 @@ export class Origins {
     this.#noteRefusal(header);
     return new GatewayError(
       'FORBIDDEN',
-      'Pages of this origin are not allowed to call the gateway. The operator can allow them with CORS_ORIGINS.',
+      `Pages of ${originIn(header) ?? 'this origin'} are not allowed. Set CORS_ORIGINS.`,
     );
   }
 

@@ -1,3 +1,4 @@
+import type { ExhaustedReason } from '../../errors.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import type {
   BudgetState,
@@ -20,7 +21,7 @@ import type { QuotaUse } from './law/callers/quotas.ts';
 import { countWithoutBulk } from './law/callers/turns.ts';
 import { type Lane, leftByRefreshes, type TurnLane } from './law/document.ts';
 import { refreshesPerWindow } from './law/pace.ts';
-import { comesBack, slotsOf, used } from './law/slots.ts';
+import { comesBack, heldBack, slotsOf, used } from './law/slots.ts';
 import type { BudgetStore } from './store.ts';
 
 /** The request for which a slot of this process was taken. */
@@ -61,6 +62,16 @@ export abstract class BudgetQueue {
   get pausedMs(): number {
     const { budget, now } = this.store.view;
     return pausedMs(budget, now);
+  }
+
+  exhaustedBy(patienceMs: number): ExhaustedReason {
+    const { view } = this.store;
+    const { budget, heldMs, now } = view;
+    const patient = Math.max(0, patienceMs);
+    if (heldMs > patient) return 'shared';
+    if (pausedMs(budget, now) > patient) return 'paused';
+    const isFull = used(budget) - heldBack(budget) >= budget.limit;
+    return heldBack(budget) > 0 && !isFull ? 'starting' : 'limit';
   }
 
   get idle(): boolean {

@@ -1,3 +1,4 @@
+import type { ExhaustedReason } from '../../errors.ts';
 import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Stamp } from '../request.ts';
 import type { Feedback } from '../wire/rate-limit-headers.ts';
@@ -260,6 +261,8 @@ export interface Budget {
   queuedIn(lane: Lane): number;
   /** Milliseconds until a refusal's pause ends; 0 if there is none. */
   readonly pausedMs: number;
+  /** Why a request is not sent within `patienceMs` milliseconds, apart from limits of classes. */
+  exhaustedBy(patienceMs: number): ExhaustedReason;
   /**
    * Completes only requests that can finish within `graceMs`: those with a slot, and writes whose turn comes in time.
    * Waiting and new reads and requests of jobs are rejected; refreshes are no longer sent.

@@ -36,6 +36,8 @@ export interface KeyState extends BudgetState {
   readonly availableTo: (caller: string) => number;
   /** See `Budget.quotasOf`. */
   readonly quotasOf: (caller: string) => readonly QuotaUse[];
+  /** See `Budget.exhaustedBy`. */
+  readonly exhaustedBy: Budget['exhaustedBy'];
   /** The window of the limit, in milliseconds. */
   readonly windowMs: number;
 }
@@ -98,7 +100,7 @@ export class Budgets implements Iterable<Budget> {
     if (!this.hasRoomFor(partition)) {
       const { clock, upstream } = this.#options;
       const waitMs = this.#fullUntil - clock.now();
-      throw new BudgetExhausted(upstream, waitMs, new Date(clock.wall() + waitMs));
+      throw new BudgetExhausted(upstream, waitMs, new Date(clock.wall() + waitMs), 'keys');
     }
     const budget = this.#options.budgetOf(secret);
     if (this.#drainedAt !== null) budget.drain(this.#drainedAt - this.#options.clock.now());
@@ -115,7 +117,9 @@ export class Budgets implements Iterable<Budget> {
     const { state, windowMs } = budget;
     const availableTo = (caller: string): number => budget.availableTo('interactive', caller);
     const quotasOf = (caller: string): readonly QuotaUse[] => budget.quotasOf(caller);
-    return { ...state, availableTo, quotasOf, accepted: known || !ofCaller, windowMs };
+    const exhaustedBy: Budget['exhaustedBy'] = (patienceMs) => budget.exhaustedBy(patienceMs);
+    const accepted = known || !ofCaller;
+    return { ...state, availableTo, quotasOf, exhaustedBy, accepted, windowMs };
   }
 
   /** The upstream has accepted a key. */

@@ -75,7 +75,6 @@ export class RowTurns {
     const estimateMs = budgets.lookAt(credential).estimate('write', namedInBudget(caller));
     const retryAfterMs = Math.max(LEAST_RETRY_MS, Math.ceil(estimateMs));
     const availableAt = new Date(clock.wall() + retryAfterMs);
-    const reason = 'Other changes of the same object take too long.';
-    throw new BudgetExhausted(upstream, retryAfterMs, availableAt, reason);
+    throw new BudgetExhausted(upstream, retryAfterMs, availableAt, 'changes');
   }
 }

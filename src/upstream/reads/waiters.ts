@@ -373,24 +373,26 @@ export class Waiters<T> implements SlotRequest {
     if (this.#payer !== planned) planned?.spending.giveBack(upstream);
   }
 
-  #exhausted(estimateMs: number, { caller }: Waiter<T>): BudgetExhausted {
+  #exhausted(estimateMs: number, { caller, patienceMs }: Waiter<T>): BudgetExhausted {
     const { budget, clock, upstream } = this.#options;
     const retryAfterMs = Math.max(1, Math.ceil(estimateMs));
     const wall = clock.wall();
     const availableAt = new Date(wall + retryAfterMs);
     const quotas = budget.quotasOf(namedInBudget(caller)).filter(({ waitMs }) => waitMs > 0);
     const quota = quotas.toSorted((one, other) => other.waitMs - one.waitMs)[0];
-    if (!quota) return new BudgetExhausted(upstream, retryAfterMs, availableAt);
+    const isAway = budget.turnsAway(this, estimateMs);
+    if (!quota || isAway) {
+      const reason = isAway ? 'stopping' : budget.exhaustedBy(patienceMs);
+      return new BudgetExhausted(upstream, retryAfterMs, availableAt, reason);
+    }
     const { limit, waitMs, window } = quota;
     const name = classOf(namedInBudget(caller));
     const api = upstreamTitle[upstream].replace('The', 'the');
-    const reason = `The class ${name} has used its ${limit} requests per ${window.toLowerCase()} to ${api}.`;
+    const sentence = `The class ${name} has used its ${limit} requests per ${window.toLowerCase()} to ${api}.`;
     const resetAt = new Date(wall + Math.ceil(waitMs)).toISOString();
-    return new BudgetExhausted(upstream, retryAfterMs, availableAt, reason, {
-      class: name,
-      window,
-      limit,
-      resetAt,
+    return new BudgetExhausted(upstream, retryAfterMs, availableAt, 'class', {
+      sentence,
+      quota: { class: name, window, limit, resetAt },
     });
   }
 }

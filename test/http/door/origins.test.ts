@@ -112,6 +112,20 @@ describe('the answer to', () => {
 });
 
 describe('without a listed origin', () => {
+  it('a preflight is refused with its cause', async () => {
+    const none = await openDoor({ AUTH_MODE: 'none' });
+    const ask = async (headers: Record<string, string>) =>
+      (await none.send('/graphql', { method: 'OPTIONS', headers })).errors[0]?.message;
+    expect(await ask({ origin: 'http://localhost:5173' })).toBe(
+      'Pages of http://localhost:5173 are not allowed. Set CORS_ORIGINS.',
+    );
+    expect(await ask({ origin: 'null' })).toBe(
+      'Pages of this origin are not allowed. Set CORS_ORIGINS.',
+    );
+    expect(await ask({ origin: 'https://evil.example/<b>' })).not.toContain('evil');
+    await none.close();
+  });
+
   it('no answer mentions origins', async () => {
     const closed = await openDoor({ AUTH_MODE: 'none' });
     for (const path of ['/graphql?query={__typename}', '/files/a.txt', '/livez', '/nothing']) {

@@ -71,7 +71,7 @@ export function UploadPanel({ writes }: { writes: Writes }) {
         <button type="button" onClick={() => picker.current?.click()} disabled={busy}>
           Choose a file
         </button>
-        <p className="muted">or drop a file here. Files can have any size.</p>
+        <p className="muted">or drop a file here. Up to 1 GiB.</p>
       </div>
       {current?.state === 'sending' && !current.isUnsure && state.is === 'sending' && (
         <div className="progress">

@@ -47,7 +47,7 @@ function tooMuch(): GraphQLError {
   const originalError = new GatewayError(
     'BUDGET_EXHAUSTED',
     'The gateway’s memory for request bodies is full. Retry later, or send a smaller request.',
-    { details: { retryAfterMs: RETRY_AFTER_SECONDS * 1000 } },
+    { details: { reason: 'memory', retryAfterMs: RETRY_AFTER_SECONDS * 1000 } },
   );
   // The body may still arrive, so the connection cannot be used again.
   const headers = { 'retry-after': String(RETRY_AFTER_SECONDS), connection: 'close' };

@@ -263,8 +263,8 @@ export class WriteRuns {
   #equalUnderWay(): BudgetExhausted {
     const { records, upstream } = this.#options;
     const availableAt = new Date(records.now + RETRY_AFTER_MS);
-    const reason = 'An equal creation takes too long.';
-    return new BudgetExhausted(upstream, RETRY_AFTER_MS, availableAt, reason);
+    const sentence = 'An equal creation takes too long.';
+    return new BudgetExhausted(upstream, RETRY_AFTER_MS, availableAt, 'changes', { sentence });
   }
 
   #unknown<T>(
