@@ -237,7 +237,7 @@ describe('The graph', () => {
       'User.registered',
     ]);
     for (const [coordinate, { deprecationReason, type }] of leaving) {
-      const [, name] = /^[A-Z].+ Use `(\w+)`\.$/.exec(deprecationReason ?? '') ?? [];
+      const [, name] = /^Renamed to `(\w+)`\.$/.exec(deprecationReason ?? '') ?? [];
       const [typename] = coordinate.split('.');
       expect(elements.get(`${typename}.${name}`)?.promise, coordinate).toBe(String(type));
     }
