@@ -137,7 +137,7 @@ export type ExhaustedReason =
 /** `api`: the title of the upstream inside a sentence. */
 const exhausted: Readonly<Record<ExhaustedReason, (api: string) => string>> = {
   limit: (api) => `The rate limit of ${api} is reached.`,
-  paused: (api) => `No request can be sent now (${api} has refused one because of its rate limit).`,
+  paused: (api) => `T${api.slice(1)} has refused a request because of its rate limit.`,
   starting: () => 'No request can be sent now (earlier requests are unknown after the start).',
   shared: () => 'No request can be sent now (the shared budget is not available).',
   stopping: () => 'No request can be sent now (the gateway is shutting down).',

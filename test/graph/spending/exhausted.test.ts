@@ -45,7 +45,7 @@ describe('BUDGET_EXHAUSTED states why', () => {
     expect(page).toBe(0);
     expect(error.extensions).toMatchObject({ reason: 'paused', retryAfterMs: 20_000 });
     expect(error.message).toBe(
-      'No request can be sent now (the link-management API has refused one because of its rate limit). Retry in 20 s.',
+      'The link-management API has refused a request because of its rate limit. Retry in 20 s.',
     );
     const sent = await upload(gateway.url, '/files/picture.png', someBytes(2000), {
       'content-type': 'image/png',
