@@ -28,7 +28,7 @@ export function reasonsInWords({ readiness, upstreams }: ConsoleState): ReasonIn
       // It stands among the reasons already.
       .filter(({ reason }) => !readiness.reasons.some((grave) => grave.reason === reason))
       .map((degradation) => ({
-        key: `${degradation.reason} ${degradation.upstream ?? ''}`,
+        key: `${degradation.reason} ${degradation.upstream ?? degradation.setting ?? ''}`,
         grave: false,
         docs: docsOf(degradation.reason),
         ...degraded[degradation.reason](
