@@ -5,22 +5,18 @@ import { highestId, type ListEnd, orderOf, type SeenPage } from './evidence-list
 const CLOCKS_DIFFER_MS = 120_000;
 /** A time stamp is wrong by at most this time if its zone is, in milliseconds. */
 const ZONES_DIFFER_MS = 26 * 3_600_000;
-/** So soon after a request, in milliseconds, ... */
-const FEW_NEW_ROWS_MS = 600_000;
-/** ... no more rows are assumed to be new, if neither ids nor time stamps show it. */
-const MOST_NEW_ROWS = 20;
-
 /** What is known of a request that may have created a row. Times are in milliseconds since 1970. */
 export interface SentCreation {
   readonly sentAt: number;
   /** The latest time at which the row can have been created. */
   readonly until: number;
-  readonly now: number;
   /** See `Ambiguity`. */
   readonly baseline: readonly number[] | null;
   /** Whether a row is the result of another write. */
   readonly isOfAnother: (id: number) => boolean;
 }
+
+type Sent = Omit<SentCreation, 'isOfAnother'>;
 
 /** The result of a look at the pages where new rows appear. */
 export type Judged =
@@ -30,15 +26,18 @@ export type Judged =
   /** The pages do not show all rows that may be the result. */
   | { readonly kind: 'undecided' };
 
-/** Finds the result of a request among the rows of pages: exactly one that is equal and new. */
+/**
+ * Finds the result of a request among the rows of pages, in the order in which they were read: exactly one that is equal
+ * and new.
+ */
 export function judgeRows(
   creation: Creation<unknown>,
   pages: readonly SeenPage[],
   sent: SentCreation,
 ): Judged {
-  const rows = new Map(pages.flatMap((page) => page.rows.map((row) => [row.id, row] as const)));
-  const possible = [...rows.values()].filter(({ id }) => !sent.isOfAnother(id));
-  const isOrdered = pages.every(({ rows: some }) => some.length < 2 || orderOf(some) !== null);
+  const rows = rowsOf(pages);
+  const possible = rows.filter(({ id }) => !sent.isOfAnother(id));
+  const isOrdered = rows.length < 2 || orderOf(rows) !== null;
   const ageOf = (row: Row) => ageIn(creation, row, { ...sent, isOrdered });
   const equal = possible.filter((row) => creation.matches(row) && ageOf(row) !== 'old');
   const [first, ...others] = equal;
@@ -66,7 +65,7 @@ function isNew(
 function ageIn(
   { createdAt, isUnique }: Pick<Creation<unknown>, 'createdAt' | 'isUnique'>,
   row: Row,
-  { baseline, isOrdered, sentAt, until }: SentCreation & { readonly isOrdered: boolean },
+  { baseline, isOrdered, sentAt, until }: Sent & { readonly isOrdered: boolean },
 ): 'new' | 'old' | 'unclear' {
   if (baseline?.includes(row.id)) return 'old';
   if (baseline && isOrdered) return baseline.some((id) => id > row.id) ? 'old' : 'new';
@@ -76,23 +75,24 @@ function ageIn(
   return isUnique ? 'new' : 'unclear';
 }
 
-/** Whether the row would be on the pages. */
+/**
+ * Whether pages, in the order in which they were read, show all rows that are newer than a request. Between two reads, other
+ * clients delete and create rows: what is deleted moves the later rows to a page before.
+ */
 export function showsAll(
-  { createdAt }: Pick<Creation<unknown>, 'createdAt'>,
+  creation: Pick<Creation<unknown>, 'createdAt' | 'isUnique'>,
   pages: readonly SeenPage[],
-  { baseline, now, sentAt }: Pick<SentCreation, 'baseline' | 'now' | 'sentAt'>,
+  sent: Sent,
 ): boolean {
-  if (isWhole(pages)) return true;
-  const end = pages.find(isEnd);
-  if (!end) return false;
-  // Rows that were created at the same time can fill the page before.
-  const rows = pages.flatMap((page) => (Math.abs(page.number - end.number) < 2 ? page.rows : []));
-  const isOld = (row: Row) =>
-    baseline
-      ? baseline.some((id) => id >= row.id)
-      : Date.parse(createdAt?.(row) ?? '') < sentAt - CLOCKS_DIFFER_MS;
-  if (rows.some(isOld)) return true;
-  return baseline === null && now - sentAt <= FEW_NEW_ROWS_MS && rows.length > MOST_NEW_ROWS;
+  const isOld = (row: Row) => ageIn(creation, row, { ...sent, isOrdered: true }) === 'old';
+  const reachesOld = ({ number, rows }: SeenPage) => number === 1 || rows.some(isOld);
+  if (pages.some(({ isLast, number }) => isLast && number === 1)) return true;
+  const order = orderOf(rowsOf(pages));
+  // A row can move from the second page to the first after that was read: only one response shows all.
+  if (order === 'descending')
+    return pages.some(({ number, rows }) => number === 1 && rows.some(isOld));
+  // From the end backwards, a row moves to a page that is read later.
+  return order === 'ascending' && pages.slice(endAt(pages)).some(reachesOld);
 }
 
 /** Whether pages are all pages of their list. */
@@ -107,27 +107,38 @@ export function isWhole(pages: readonly SeenPage[]): boolean {
 
 /** The end of a list, if pages show it. */
 export function endOf(pages: readonly SeenPage[]): ListEnd | null {
-  const end = pages.find(isEnd) ?? (isWhole(pages) ? pages.find(({ isLast }) => isLast) : null);
-  if (!end) return null;
-  return { page: end.number, highest: highestId(pages.flatMap(({ rows }) => rows)) };
+  const order = orderOf(rowsOf(pages));
+  const end =
+    order === 'ascending'
+      ? pages[endAt(pages)]
+      : pages.find(({ isLast, number }) => number === 1 && (isLast || order === 'descending'));
+  return end ? { page: end.number, highest: highestId(rowsOf(pages)) } : null;
 }
 
-/** Whether new rows appear on a page. */
-function isEnd({ isLast, number, rows }: SeenPage): boolean {
-  const order = orderOf(rows);
-  if (order === 'descending') return number === 1;
-  return isLast && (order === 'ascending' || number > 1);
+/** The place of the last page of a list among pages; their number if it is none of them. */
+function endAt(pages: readonly SeenPage[]): number {
+  const at = pages.findLastIndex(({ isLast }) => isLast);
+  return at === -1 ? pages.length : at;
 }
 
-/** The page to read after the first; `null` if it shows nothing more. */
-export function nextPage(first: SeenPage, isEnough: boolean): number | null {
-  const { isLast, lastPage, number, rows } = first;
-  if (isWhole([first])) return null;
-  if (number === 1) {
-    if (orderOf(rows) === 'descending') return isEnough ? null : 2;
-    // The new rows are on the last page, whose number can be unknown.
-    return lastPage === null || lastPage === 1 ? null : lastPage;
+/** The rows of pages in the order of the list. */
+function rowsOf(pages: readonly SeenPage[]): Row[] {
+  const sorted = pages.toSorted((a, b) => a.number - b.number);
+  const rows = new Map(sorted.flatMap((page) => page.rows.map((row) => [row.id, row] as const)));
+  return [...rows.values()];
+}
+
+/** The page to read after others; `null` if none shows more. */
+export function nextPage(pages: readonly SeenPage[]): number | null {
+  const page = pages.at(-1);
+  if (!page) return 1;
+  const { isLast, lastPage, number, rows } = page;
+  if (orderOf(rowsOf(pages)) === 'descending') {
+    if (pages.every((each) => each.number !== 1)) return 1;
+    return isLast ? null : number + 1;
   }
-  if (!isLast) return lastPage ?? number + 1;
-  return isEnough && rows.length > 0 ? null : number - 1;
+  // New rows are on the last page.
+  if (endAt(pages) === pages.length) return Math.max(lastPage ?? 0, number + 1);
+  if (number === 1) return null;
+  return rows.length > 0 || lastPage === null ? number - 1 : Math.min(lastPage, number - 1);
 }

@@ -48,6 +48,8 @@ export type Found<T> =
 
 /** Maximum number of requests per key. */
 const MOST_SENDS = 2;
+/** Maximum number of pages per look. */
+const MOST_PAGES = 3;
 
 /** Finds out whether a write has happened whose response was lost, for a caller that waits. */
 export class Reconciler {
@@ -58,7 +60,7 @@ export class Reconciler {
   }
 
   /**
-   * Looks for the effect when the request has certainly ended: at most 2 upstream requests per look, and two looks.
+   * Looks for the effect when the request has certainly ended: at most 3 upstream requests per look, and two looks.
    * `looked` is called after each look by which it is absent.
    * @throws the caller's abort reason when they disconnect.
    */
@@ -76,27 +78,19 @@ export class Reconciler {
   }
 
   /**
-   * Looks once more after a second request was rejected, which can be because the first was applied late: at most 2 upstream
-   * requests. `null` if the rejection is final.
+   * Looks once more after a second request was rejected, which can be because the first was applied late: at most 3 upstream
+   * requests. `absent` if the rejection is final.
    */
   async findApplied<T>(
     call: WriteCall<T>,
     ambiguity: Ambiguity,
     rejection: Parameters<NonNullable<Repeatable<T>['appliedBefore']>>[0],
-  ): Promise<{ readonly value: T } | null> {
+  ): Promise<Found<T>> {
     const { evidence } = call.write;
-    if (!evidence) return null;
-    if (evidence.kind === 'repeatable') {
-      const value = evidence.appliedBefore?.(rejection) ?? null;
-      return value === null ? null : { value };
-    }
-    try {
-      const seen = await this.#look(call, evidence, ambiguity);
-      return seen.kind === 'done' ? seen : null;
-    } catch (error) {
-      if (error instanceof GatewayError) return null;
-      throw error;
-    }
+    if (!evidence) return { kind: 'absent', ambiguity };
+    if (evidence.kind !== 'repeatable') return this.#tryLook(call, evidence, ambiguity);
+    const value = evidence.appliedBefore?.(rejection) ?? null;
+    return value === null ? { kind: 'absent', ambiguity } : { kind: 'done', value };
   }
 
   async #repeat<T>(call: WriteCall<T>, ambiguity: Ambiguity): Promise<Found<T>> {
@@ -121,7 +115,7 @@ export class Reconciler {
     before: Ambiguity,
     looked: (ambiguity: Ambiguity) => void,
   ): Promise<Found<T>> {
-    const { records, resendAfterMs, settleMs } = this.#options;
+    const { resendAfterMs, settleMs } = this.#options;
     // The API rejects a second row of the same unique value, also if the first request is executed after the look.
     const isSafe = evidence.kind === 'creation' && evidence.isUnique;
     const decisiveAt = before.overAt + (isSafe ? settleMs : resendAfterMs);
@@ -135,14 +129,7 @@ export class Reconciler {
       if (isDecided && evidence.kind === 'creation') return { kind: 'absent', ambiguity };
       const at = absentAt.length > 0 ? decisiveAt : before.overAt + settleMs;
       if (!(await this.#until(call, at))) return { kind: 'unknown', ambiguity, settlesAt: at };
-      let seen: Found<T>;
-      try {
-        seen = await this.#look(call, evidence, ambiguity);
-      } catch (error) {
-        // The API or the budget allows no read now.
-        if (!(error instanceof GatewayError)) throw error;
-        return { kind: 'unknown', ambiguity, settlesAt: records.now + retryMs(error) };
-      }
+      const seen = await this.#tryLook(call, evidence, ambiguity);
       if (seen.kind !== 'absent') return seen;
       ({ ambiguity } = seen);
       looked(ambiguity);
@@ -180,6 +167,21 @@ export class Reconciler {
     return !isDrained;
   }
 
+  /** `#look`; `unknown` for now if the API or the budget allows no read. */
+  async #tryLook<T>(
+    call: WriteCall<T>,
+    evidence: RowEvidence<T> | Creation<T>,
+    ambiguity: Ambiguity,
+  ): Promise<Found<T>> {
+    try {
+      return await this.#look(call, evidence, ambiguity);
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      const settlesAt = this.#options.records.now + retryMs(error);
+      return { kind: 'unknown', ambiguity, settlesAt };
+    }
+  }
+
   /** `absent` has the time of the look. */
   async #look<T>(
     call: WriteCall<T>,
@@ -209,7 +211,7 @@ export class Reconciler {
     }
   }
 
-  /** 1 or 2 upstream requests. */
+  /** 1 to 3 upstream requests. */
   async #newRow<T>(
     call: WriteCall<T>,
     creation: Creation<T>,
@@ -219,16 +221,18 @@ export class Reconciler {
     const { knownRows } = records;
     const { list } = creation;
     const name = call.list ?? '';
-    const first = await this.#page(call, list, this.#endOf(call, list, noted));
     const { now } = records;
-    const sent = { baseline, now, sentAt };
-    const next = nextPage(first, showsAll(creation, [first], sent));
-    const pages = next === null ? [first] : [first, await this.#page(call, list, next)];
+    const sent = { baseline, sentAt, until: Math.min(now, overAt + resendAfterMs) };
+    const pages: SeenPage[] = [];
+    let next: number | null = this.#endOf(call, list, noted);
+    while (next !== null && pages.length < MOST_PAGES) {
+      pages.push(await this.#page(call, list, next));
+      next = showsAll(creation, pages, sent) ? null : nextPage(pages);
+    }
     const end = list.query ? null : endOf(pages);
     if (end) knownRows.seen(name, end, now);
     return judgeRows(creation, pages, {
       ...sent,
-      until: Math.min(now, overAt + resendAfterMs),
       isOfAnother: (id) => knownRows.isOfAnother(name, id),
     });
   }

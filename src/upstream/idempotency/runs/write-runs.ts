@@ -152,8 +152,9 @@ export class WriteRuns {
       } catch (error) {
         const { ambiguity, rejection } = owned;
         if (rejection && ambiguity) {
-          const applied = await this.#reconciler.findApplied(call, ambiguity, rejection);
-          if (applied) return this.#reconciled(call, owned, record, applied.value);
+          const found = await this.#reconciler.findApplied(call, ambiguity, rejection);
+          if (found.kind === 'done') return this.#reconciled(call, owned, record, found.value);
+          if (found.kind === 'unknown') throw this.#unknown(call, found, error);
           owned.end({ kind: 'rejected', reason: rejection.reason });
         }
         if (!owned.isLost) throw error;
