@@ -11,9 +11,9 @@ COPY tsconfig.json ./
 COPY scripts ./scripts
 COPY src ./src
 COPY client ./client
+COPY schema.graphql LICENSE ./
 COPY pages ./pages
 RUN npm run build && find dist -name '*.map' -delete -o -name bundled.json -delete -o -name made-from -delete
-COPY LICENSE ./
 # Readable for user 1000 whatever the umask of the build.
 RUN chmod -R a+rX dist LICENSE package.json
 

@@ -5,16 +5,17 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { buildAside, canBuild } from './bundle/aside.js';
-import { isBuilt, pages, server } from './bundle/products.js';
+import { client, isBuilt, pages, server } from './bundle/products.js';
 
-const wanted = process.argv.includes('--pages') ? [server, pages] : [server];
+const wanted = process.argv.includes('--pages') ? [server, pages, client] : [server];
 const stale = wanted.filter((product) => !isBuilt(product));
 
 try {
   if (stale.length > 0) {
     if (canBuild()) {
       if (stale.includes(server)) await import('./bundle/server.js');
-      if (stale.includes(pages)) buildPages();
+      if (stale.includes(pages)) removeDocuments();
+      if (stale.includes(pages) || stale.includes(client)) buildPages();
     } else buildAside();
   }
 } catch (error) {
@@ -22,12 +23,16 @@ try {
   process.exitCode = 1;
 }
 
-/** Continues after this process has ended. Until it is complete, the server instructs browsers to reload. */
-function buildPages() {
+/** Until they are there again, the server instructs browsers to reload. */
+function removeDocuments() {
   mkdirSync(pages.folder, { recursive: true });
   for (const name of readdirSync(pages.folder).filter((each) => each.endsWith('.html'))) {
     rmSync(join(pages.folder, name));
   }
+}
+
+/** Continues after this process has ended. */
+function buildPages() {
   const child = spawn(process.execPath, ['scripts/build-pages.js'], {
     // Readers of the server's output do not wait for it.
     stdio: ['ignore', 'ignore', 'inherit'],

@@ -34,7 +34,7 @@ import { OperationParser } from './graphql/limits/parsed-operation.ts';
 import { createMaskError, type MaskError } from './graphql/mask-error.ts';
 import { gatewayPlugins } from './graphql/plugins.ts';
 import { schemaAccess } from './graphql/schema-access.ts';
-import { createSchemaPage } from './graphql/schema-page.ts';
+import { createSchemaPages } from './graphql/schema-page.ts';
 import { createGraphqlServer, type GraphqlServer } from './graphql/yoga.ts';
 import { Door } from './http/door/admission.ts';
 import { BodyPool } from './http/door/body/body-pool.ts';
@@ -394,11 +394,12 @@ function httpOptions(
       schema: schemaAccess(config) !== 'none',
       sandbox,
     }),
-    schemaPage: createSchemaPage({
+    schemaPages: createSchemaPages({
       schema,
       access: schemaAccess(config),
       accepted: (viewer) => opened(viewer, shared).market.admitted(),
       maskError,
+      clientPackage: builtPages.clientPackage,
     }),
     assets: config.graphiql || config.metrics !== 'off' ? builtPages.asset : null,
     pages: createOperatorPages({

@@ -9,7 +9,7 @@ import {
   rmSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { pages, server, sourcesOf } from './products.js';
+import { client, pages, server, sourcesOf } from './products.js';
 
 /** What a build loads, and an installation without development packages lacks. */
 const TOOLS = ['rolldown', 'vite', 'react'];
@@ -33,7 +33,7 @@ export function buildAside() {
   // Next to its output: on the same disk, and a later build removes what a killed one has left.
   const folder = mkdtempSync(join(server.folder, 'aside-'));
   try {
-    for (const path of [...new Set([server, pages].flatMap(sourcesOf)), '.npmrc']) {
+    for (const path of [...new Set([server, pages, client].flatMap(sourcesOf)), '.npmrc']) {
       cpSync(path, join(folder, path), { recursive: true });
     }
     install(folder);

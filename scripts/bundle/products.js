@@ -11,7 +11,7 @@ import { write } from '../output-folder.js';
  * @property {RegExp} [except] Which of their files are none.
  */
 
-/** What both are made by, and what names their packages. */
+/** What all are made by, and what names their packages. */
 const shared = ['package.json', 'package-lock.json', 'scripts', 'tsconfig.json'];
 
 /** @type {Product} */
@@ -23,6 +23,14 @@ export const pages = {
   sources: ['pages', 'client', 'src/visible-text.ts'],
   // The client is part of a page, what is built of it is not.
   except: /^client.(?![\w-]+\.ts$)/,
+};
+
+/** @type {Product} */
+export const client = {
+  folder: join('dist', 'client'),
+  sources: ['client', 'schema.graphql', 'LICENSE'],
+  // What is built of it, beside it.
+  except: /^client.(dist\b|LICENSE$|schema\.graphql$)/,
 };
 
 /** @param {Product} product */

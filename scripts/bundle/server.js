@@ -47,8 +47,12 @@ const built = new Map(
 );
 built.set(join(inventories.server), bundled.describe());
 for (const [path, content] of built) write(path, content);
-// What browsers load of it is another script's.
-const others = [join(folder, 'pages', sep), ...Object.values(notices).map((path) => join(path))];
+// What browsers load of it, and the package for frontends, are other scripts'.
+const others = [
+  join(folder, 'pages', sep),
+  join(folder, 'client', sep),
+  ...Object.values(notices).map((path) => join(path)),
+];
 removeOthers(folder, (path) => built.has(path) || others.some((other) => path.startsWith(other)));
 // A build with packages that differ from the lock file is not a build of these sources.
 readPackages({ server: inventories.server }, '.');

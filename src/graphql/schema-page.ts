@@ -21,46 +21,54 @@ interface SchemaPageOptions {
   /** Resolves for a caller whose own key the link-management API accepts: 0 or 1 upstream call. */
   readonly accepted: (viewer: Viewer) => Promise<void>;
   readonly maskError: MaskError;
+  /** The package for frontends, which contains the schema. */
+  readonly clientPackage: () => PlainAnswer;
 }
 
-/** Handles `/schema.graphql`. Never rejects. */
-export type SchemaPage = (
+/** Handles a path. Never rejects. */
+type SchemaPage = (
   request: IncomingMessage,
   response: ServerResponse,
   admission: Admission,
 ) => void;
 
+/** Handle the paths of the schema. */
+export type SchemaPages = Readonly<Record<'/schema.graphql' | '/client.tgz', SchemaPage>>;
+
 /**
- * `GET /schema.graphql` answers the graph as SDL, for code generators and editors: to callers who may ask for it by
- * introspection, and with the directives on fields that introspection leaves out. 0 upstream calls, and 1 at most to
- * find out whether a caller's own key is accepted.
+ * `GET /schema.graphql` answers the graph as SDL, for code generators and editors, with the directives on fields that
+ * introspection leaves out; `GET /client.tgz` the package for frontends. Both to callers who may ask for the schema by
+ * introspection. 0 upstream calls, and 1 at most to find out whether a caller's own key is accepted.
  */
-export function createSchemaPage(options: SchemaPageOptions): SchemaPage {
+export function createSchemaPages(options: SchemaPageOptions): SchemaPages {
   let printed: Content | undefined;
-  const print = (): Content => {
+  const print = (): PlainAnswer => {
     printed ??= sharedContent('text/plain; charset=utf-8', printGraph(options.schema));
-    return printed;
+    return { status: 200, content: printed };
   };
-  return (request, response, admission) => {
-    if (request.method === 'OPTIONS') {
-      const headers = admission.preflightHeaders('GET');
-      respond(response, { status: 204, headers });
-    } else if (isReading(request, response, ', OPTIONS')) {
-      inBackground(answer(admission, options, print).then((made) => respond(response, made)));
-    }
-  };
+  const page =
+    (make: () => PlainAnswer): SchemaPage =>
+    (request, response, admission) => {
+      if (request.method === 'OPTIONS') {
+        const headers = admission.preflightHeaders('GET');
+        respond(response, { status: 204, headers });
+      } else if (isReading(request, response, ', OPTIONS')) {
+        inBackground(answer(admission, options, make).then((made) => respond(response, made)));
+      }
+    };
+  return { '/schema.graphql': page(print), '/client.tgz': page(options.clientPackage) };
 }
 
 async function answer(
   admission: Admission,
   { access, accepted, maskError }: SchemaPageOptions,
-  print: () => Content,
+  make: () => PlainAnswer,
 ): Promise<PlainAnswer> {
   try {
     admission.refuseForeign();
     const viewer = await admission.identify();
     await requireSchemaAccess(viewer, access, accepted);
-    return { status: 200, cacheControl: 'private, no-cache', content: print() };
+    return { cacheControl: 'private, no-cache', ...make() };
   } catch (error) {
     return errorAnswer(maskError(error));
   }

@@ -10,7 +10,7 @@ import type { FilesRoute } from '../files/files.ts';
 import type { JobDataRoute } from '../files/job-data.ts';
 import type { GraphiqlPage } from '../graphiql/graphiql.ts';
 import { ASK_LIVE } from '../graphql/limits/operation-texts.ts';
-import type { SchemaPage } from '../graphql/schema-page.ts';
+import type { SchemaPages } from '../graphql/schema-page.ts';
 import type { EventStream } from '../observe/event-stream.ts';
 import type { OperatorPages } from '../operators/operator-pages.ts';
 import type { Clock } from '../scheduling/clock.ts';
@@ -74,8 +74,8 @@ export interface HttpOptions {
   readonly jobData: JobDataRoute;
   /** The endpoint for agents; `null` if disabled. */
   readonly mcp: McpRoutes | null;
-  /** Handles `/schema.graphql`. */
-  readonly schemaPage: SchemaPage;
+  /** Handle the paths of the schema. */
+  readonly schemaPages: SchemaPages;
   /** Handle the paths for probes and operators. */
   readonly pages: OperatorPages;
   /** Handles `/assets/...` for the pages; `null` if there are none. */
@@ -138,7 +138,7 @@ function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
 type Routes = readonly (readonly [path: string, route: Route])[];
 
 function routesOfCallers(options: HttpOptions): Routes {
-  const { files, jobData, landing, mcp, schemaPage } = options;
+  const { files, jobData, landing, mcp, schemaPages } = options;
   return [
     [
       '/graphql',
@@ -150,7 +150,8 @@ function routesOfCallers(options: HttpOptions): Routes {
     ['/jobs/', { answer: jobData }],
     ['/mcp', mcp ? { answer: inTurn(mcp.messages) } : nothing],
     [METADATA_PATH, mcp?.metadata ? { answer: mcp.metadata } : nothing],
-    ['/schema.graphql', { answer: schemaPage }],
+    ['/schema.graphql', { answer: schemaPages['/schema.graphql'] }],
+    ['/client.tgz', { answer: schemaPages['/client.tgz'] }],
     ['/', { answer: landing }],
   ];
 }

@@ -105,6 +105,31 @@ describe('what `npm pack` makes of it', () => {
     expect(Object.keys(described['scripts'] ?? {})).toEqual(['prepack']);
   });
 
+  it('is what the gateway serves', () => {
+    const filesOf = (file: string) => {
+      const target = join(folder, file.replaceAll('/', '-').replace(/\.tgz$/, ''));
+      mkdirSync(target);
+      execFileSync('tar', ['-xzf', file, '-C', target]);
+      const paths = readdirSync(target, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map(({ name, parentPath }) => join(parentPath, name));
+      return Object.fromEntries(paths.map((path) => [path.slice(target.length), read(path)]));
+    };
+    const npms = readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '';
+    const served = filesOf('dist/client/client.tgz');
+    expect(served).toEqual(filesOf(join(folder, npms)));
+    const verbose = execFileSync('tar', ['-tvzf', 'dist/client/client.tgz'], {
+      encoding: 'utf8',
+      env: { ...process.env, TZ: 'UTC' },
+    });
+    for (const line of verbose.trim().split('\n')) {
+      expect(line).toMatch(/^-rw-r--r-- 0\/0 +\d+ 1985-10-26 08:15 package\//);
+    }
+    expect(readFileSync('dist/client/client.tgz').subarray(4, 10)).toEqual(
+      Buffer.from([0, 0, 0, 0, 2, 255]),
+    );
+  });
+
   it('runs in Node, with nothing beside it', () => {
     writeFileSync(
       join(folder, 'run.js'),

@@ -137,6 +137,7 @@ describe('the image', () => {
     expect(built).toEqual([
       'THIRD-PARTY-NOTICES.txt',
       'chunks',
+      'client',
       'main.js',
       'media',
       'pages',
@@ -206,8 +207,10 @@ function copyContext(): void {
   });
 }
 
+/** As Docker does: a `*` stands for no slash. */
 function matches(path: string, pattern: string): boolean {
-  return pattern.startsWith('*.') ? path.endsWith(pattern.slice(1)) : path === pattern;
+  if (!pattern.startsWith('*.')) return path === pattern;
+  return path.endsWith(pattern.slice(1)) && !path.includes('/');
 }
 
 function environmentOf(stage: Stage | undefined): Record<string, string> {

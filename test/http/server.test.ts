@@ -44,7 +44,10 @@ function small(options: Partial<HttpOptions> = {}): HttpServer {
       probe: () => {},
       state: (draining) => ({ ready: !draining, reasons: [], degraded: [] }),
     }),
-    schemaPage: (_, response) => response.end(),
+    schemaPages: {
+      '/schema.graphql': (_, response) => response.end(),
+      '/client.tgz': (_, response) => response.end(),
+    },
     door: anyDoor(),
     bodyLimits: { maxBodyBytes: 1000 },
     clock: systemClock,

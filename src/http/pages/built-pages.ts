@@ -1,17 +1,27 @@
+import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inBackground } from '../../scheduling/at-once.ts';
 import type { Codings } from '../encoding/codings.ts';
-import { type Content, isReading, respond, sharedContent, textAnswer } from '../respond.ts';
+import {
+  type Content,
+  isReading,
+  type PlainAnswer,
+  respond,
+  sharedContent,
+  textAnswer,
+} from '../respond.ts';
 import { inPieces, SharedFile } from './shared-file.ts';
 
 /** Serves a page or a part of one, by GET or HEAD. Never rejects. */
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** The pages that `npm run build` makes for browsers: they send no request to other hosts. */
+/** What `npm run build` makes for browsers, beside the server: pages, which send no request to other hosts. */
 export interface BuiltPages {
+  /** The package for frontends, as npm installs it; a 503 until it is built. */
+  readonly clientPackage: () => PlainAnswer;
   /** Serves `/assets/...`. A name identifies the content, so a browser may store it without a time limit. */
   readonly asset: Answer;
   /**
@@ -50,7 +60,13 @@ export function createBuiltPages(codings: Codings, folder = folderOfPages()): Bu
     files ??= assetsIn(join(folder, 'assets'));
     return files;
   };
+  const clientPackage = remade(join(folder, '..', 'client', 'client.tgz'), (path): PlainAnswer => {
+    const body = readFileSync(path);
+    const etag = `"${createHash('sha256').update(body).digest('base64url')}"`;
+    return { status: 200, content: { type: 'application/gzip', body, etag } };
+  });
   return {
+    clientPackage: () => clientPackage() ?? notBuilt,
     asset(request, response) {
       if (!isReading(request, response)) return;
       const name = (request.url ?? '').replace(/^.*\/|\?.*$/g, '');
@@ -70,20 +86,15 @@ export function createBuiltPages(codings: Codings, folder = folderOfPages()): Bu
     document(name, { data, policy = ["style-src 'self'"] } = {}) {
       const path = join(folder, `${name}.html`);
       const headers = { 'Content-Security-Policy': [...POLICY, ...policy].join('; ') };
-      let made: Document | undefined;
+      const page = remade(path, () => {
+        // Another build, which has assets of other names.
+        files = undefined;
+        return readDocument(path, data);
+      });
       return (request, response) => {
         if (!isReading(request, response)) return;
-        const madeAt = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
-        if (made?.madeAt !== madeAt) {
-          // Another build, which has assets of other names.
-          files = undefined;
-          made = madeAt === undefined ? undefined : readDocument(path, madeAt, data);
-        }
-        if (!made) {
-          respond(response, notBuilt);
-          return;
-        }
-        respond(response, { ...documentAnswer, headers, content: made.content });
+        const content = page();
+        respond(response, content ? { ...documentAnswer, headers, content } : notBuilt);
       };
     },
   };
@@ -100,7 +111,7 @@ const documentAnswer = { status: 200, cacheControl: 'no-cache', vary: 'Accept' }
 const notBuilt = {
   ...textAnswer(
     503,
-    'This page is being built and will load when the build is complete. If it does not load, run: npm run build',
+    'This is being built and will load when the build is complete. If it does not load, run: npm run build',
   ),
   headers: { 'Retry-After': '1', Refresh: '1' },
 };
@@ -141,16 +152,20 @@ const packings = ['br', 'gzip'] as const;
 type Packing = (typeof packings)[number];
 const suffixes: Readonly<Record<Packing, string>> = { br: '.br', gzip: '.gz' };
 
-interface Document {
-  /** When it was built. */
-  readonly madeAt: number;
-  readonly content: Content;
+/** What is made of a file: once, and again when that was replaced; `undefined` while there is none. */
+function remade<T>(path: string, make: (path: string) => T): () => T | undefined {
+  let made: { readonly of: number; readonly value: T } | undefined;
+  return () => {
+    const of = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+    if (made?.of !== of) made = of === undefined ? undefined : { of, value: make(path) };
+    return made?.value;
+  };
 }
 
-function readDocument(path: string, madeAt: number, data: unknown): Document {
+function readDocument(path: string, data: unknown): Content {
   // In a script nothing but its end has a meaning.
   const json = JSON.stringify(data ?? null).replaceAll('<', '\\u003c');
   const script = `<script type="application/json" id="data">${json}</script>`;
   const text = readFileSync(path, 'utf8').replace('</body>', () => `${script}</body>`);
-  return { madeAt, content: sharedContent('text/html; charset=utf-8', text) };
+  return sharedContent('text/html; charset=utf-8', text);
 }

@@ -84,6 +84,11 @@ function entriesOf({ graphiql, console, schema }: LandingOptions): Entry[] {
             path: '/schema.graphql',
             about: 'Types and fields as SDL, for editors and code generators.',
           },
+          {
+            name: 'Client package',
+            path: '/client.tgz',
+            about: 'For frontends: npm i and this address.',
+          },
         ]
       : []),
     { name: 'Health', path: '/readyz', about: 'Readiness, and what is degraded, as JSON.' },

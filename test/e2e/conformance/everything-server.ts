@@ -50,7 +50,10 @@ export async function startEverything(): Promise<{
       probe: () => {},
       state: (draining) => ({ ready: !draining, reasons: [], degraded: [] }),
     }),
-    schemaPage: (_, response) => response.end(),
+    schemaPages: {
+      '/schema.graphql': (_, response) => response.end(),
+      '/client.tgz': (_, response) => response.end(),
+    },
     door: new Door({
       authenticate: () => ({ name: 'anyone', role: 'admin' }),
       hostGuard: createHostGuard(HOST, []),

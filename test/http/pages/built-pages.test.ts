@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -15,7 +15,8 @@ const page = pages.document('console', { data: { text: '</script><b>' } });
 const missing = pages.document('nothing');
 
 /** A separate build, which tests can repeat. */
-const folder = mkdtempSync(join(tmpdir(), 'pages-'));
+const root = mkdtempSync(join(tmpdir(), 'built-'));
+const folder = join(root, 'pages');
 const own = createBuiltPages(new Codings(true), folder);
 const ownPage = own.document('own');
 let server: Server;
@@ -35,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => {
   server.close();
-  rmSync(folder, { recursive: true });
+  rmSync(root, { recursive: true });
 });
 
 /** Asks without a library that unpacks. */
@@ -118,12 +119,33 @@ describeWith(builtPages, 'a page', () => {
   });
 
   it('is the newest one that was built, with its assets', async () => {
-    mkdirSync(join(folder, 'assets'));
+    mkdirSync(join(folder, 'assets'), { recursive: true });
     for (const name of ['first', 'second']) {
       writeFileSync(join(folder, 'assets', `${name}.js`), name);
       writeFileSync(join(folder, 'own.html'), `<body>${name}</body>`);
       expect((await ask('/own')).body.toString()).toContain(name);
       expect((await ask(`/own/${name}.js`)).body.toString()).toBe(name);
     }
+  });
+});
+
+describeWith(builtPages, 'the package for frontends', () => {
+  const file = join(folder, '..', 'client', 'client.tgz');
+
+  it('is the newest one that was built, in one piece', () => {
+    expect(own.clientPackage().status).toBe(503);
+    mkdirSync(dirname(file));
+    const tags = ['first', 'second'].map((bytes) => {
+      writeFileSync(file, bytes);
+      const { content: served, status } = own.clientPackage();
+      expect([status, served?.type, served?.encoding]).toEqual([
+        200,
+        'application/gzip',
+        undefined,
+      ]);
+      expect(served?.body.toString()).toBe(bytes);
+      return served?.etag;
+    });
+    expect(new Set(tags).size).toBe(2);
   });
 });

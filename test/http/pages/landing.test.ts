@@ -18,7 +18,7 @@ describe('the page at /', () => {
     expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");
     const paths = linksOf(text);
-    expect(paths).toEqual(['/graphql', '/console', '/schema.graphql', '/readyz']);
+    expect(paths).toEqual(['/graphql', '/console', '/schema.graphql', '/client.tgz', '/readyz']);
     for (const path of paths) {
       const answer = await door.send(path ?? '', { headers: { accept } });
       // In the sources the pages of the browser are not built.

@@ -56,7 +56,10 @@ async function serve(
       probe: () => {},
       state: () => ({ ready: true, reasons: [], degraded: [] }),
     }),
-    schemaPage: (_, response) => response.end(),
+    schemaPages: {
+      '/schema.graphql': (_, response) => response.end(),
+      '/client.tgz': (_, response) => response.end(),
+    },
     door: anyDoor(),
     bodyLimits: { maxBodyBytes: 1000 },
     clock,
