@@ -13,7 +13,7 @@ query Dashboard {
     username
     email
     status
-    expires
+    expiresAt
   }
   channels(first: 10) {
     totalCount
@@ -257,7 +257,7 @@ mutation NewCampaign($input: CreateCampaignInput!) {
 }
 `;
 
-const newQrCode = `# Costs 1 upstream request, plus 1 for the date, which only the list of QR codes contains.
+const newQrCode = `# Costs 1 upstream request, plus 1 for createdAt, which only the list of QR codes contains.
 mutation NewQrCode {
   createQrCode(
     input: { type: LINK, data: { value: "https://example.com/menu" }, name: "Menu" }
@@ -267,7 +267,7 @@ mutation NewQrCode {
       id
       name
       link
-      date
+      createdAt
     }
     ... on Error {
       message
