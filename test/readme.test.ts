@@ -111,7 +111,7 @@ describe('the pages', () => {
     );
     expect(named.length).toBeGreaterThan(4);
     // npm's own commands: here, and in a reader's project.
-    const own = ['audit', 'ci', 'create', 'install', 'publish'];
+    const own = ['audit', 'ci', 'create', 'i', 'install', 'publish'];
     expect(named.filter((name) => !own.includes(name) && !(name in scripts))).toEqual([]);
     for (const [, name = ''] of everything.matchAll(/\bdist\/(\S+)\.js\b/g)) {
       expect(existsSync(`src/${name}.ts`), name).toBe(true);

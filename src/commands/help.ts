@@ -35,8 +35,8 @@ Usage: links-market-gateway [command] [options]
   -h, --help      Prints this help.
   -v, --version   Prints the version.
 
-From the package: npx links-market-gateway. From source: npm start, npm run sandbox and npm run token -- …, which build
-first, or node dist/main.js with the same arguments.
+From source: npm start, npm run sandbox and npm run token -- …, which build first, or node dist/main.js with the same
+arguments. From the package, after publication: npx links-market-gateway.
 
 Settings (${settings.length}; a secret can also be read from the file in NAME_FILE):
 ${settings.map(({ name, default: value, doc }) => `  ${name}${value === null ? '' : ` = ${value}`}\n      ${doc}`).join('\n')}
