@@ -254,13 +254,15 @@ export interface List<R extends Row> {
 /** One page of a list, without its envelope. */
 export interface Page<R extends Row> {
   readonly rows: readonly R[];
-  /** Number of rows of all pages; `null` if the upstream does not provide it. */
+  /** Number of rows of all pages; `null` if the upstream does not provide it, or contradicts it. See `totalOf`. */
   readonly total: number | null;
+  /** What the upstream states as `total`, if that is contradicted. */
+  readonly result?: number | null;
   /** The page size the upstream used, which can be smaller than requested; `null` if it does not send it. */
   readonly perPage: number | null;
   /** 1-based; `null` if the upstream does not provide it. */
   readonly currentPage: number | null;
-  /** The next page as the upstream states it; can be wrong, see `isLastPage`. */
+  /** The next page as the upstream states it, 0 for none; `null` if it does not. Can be wrong, see `endOf`. */
   readonly nextPage: number | null;
   /** 0 and absent are both `null`: nothing can be concluded from either. */
   readonly maxPage: number | null;

@@ -1,5 +1,5 @@
 import type { DecodeContext, Page } from '../request.ts';
-import { parseList } from './compound.ts';
+import { isBlank, parseList } from './compound.ts';
 import {
   asMap,
   atLeast,
@@ -32,7 +32,7 @@ const paging = {
   total: atLeast(0, 'result'),
   perPage: atLeast(1, 'perpage'),
   currentPage: atLeast(1, 'currentpage'),
-  nextPage: atLeast(1, 'nextpage'),
+  nextPage: atLeast(0, 'nextpage'),
   maxPage: atLeast(1, 'maxpage'),
 };
 
@@ -52,8 +52,8 @@ export function pageDecoder<F extends Fields>(
     const sent = findRows(answer, data, shape.keys);
     const rows = readRows(shape.fields, sent, answer);
     const members: Record<string, unknown> = { ...answer.members, ...data };
-    // "None" is `null` in the documentation and sometimes `false` in practice.
-    if (members['nextpage'] === false) members['nextpage'] = null;
+    // "None" is `null` in the documentation and sometimes `false` or empty in practice.
+    if (members['nextpage'] === null || isBlank(members['nextpage'])) members['nextpage'] = 0;
     return { rows, ...readFields(paging, { members, path, context }), sent: sent.length };
   };
 }

@@ -6,6 +6,7 @@ import type { Access } from '../operation.ts';
 import type { List, Row } from '../request.ts';
 import { PageComparison } from './consistency/page-comparison.ts';
 import { identityOf, type ListPage } from './list-page.ts';
+import { unrepeated } from './page-end.ts';
 import type { Lists } from './pages.ts';
 
 /** Rows by id: `null` for one that does not exist, the error for one whose read failed. */
@@ -116,6 +117,10 @@ class Search<R extends Row> {
   /** The pages whose rows this search has seen, whether cached afterwards or not. */
   readonly #seen = new Map<number, ListPage<R> | null>();
   readonly #comparison: PageComparison<R>;
+  /** Whether a page was not cached. */
+  #hasRead = false;
+  /** Whether pages contradict each other that were not read again. */
+  #isTorn = false;
   /** The pages that other readers were reading, for which this search has waited. */
   readonly #joined = new Set<number>();
 
@@ -143,10 +148,15 @@ class Search<R extends Row> {
       else if (await this.#joinPage()) continue;
       else {
         const next = this.#nextPage();
-        if (next !== null) await this.#readPage(next);
-        else if (!(await this.#readOutdated())) break;
+        if (next === null) {
+          if (!(await this.#readOutdated())) break;
+          continue;
+        }
+        this.#hasRead ||= this.#lists.peek(this.#list, next, this.#access) === undefined;
+        await this.#readPage(next);
       }
     }
+    if (this.#isWhole()) this.#settle(() => null);
     await Promise.all([...missing].map((id) => this.#readSingle(id)));
     await this.#takeFallbacks();
     return this.#found;
@@ -197,7 +207,8 @@ class Search<R extends Row> {
   /** Reads a page, and settles all missing rows if that fails. */
   async #readPage(number: number): Promise<void> {
     const list = this.#list;
-    const how = { uncertain: list.paged, strict: this.#strict };
+    const mayBeAbsent = this.#seen.get(number - 1)?.certain === false;
+    const how = { uncertain: list.paged, mayBeAbsent, strict: this.#strict };
     try {
       this.#take(number, await this.#lists.page(list, number, this.#access, how));
     } catch (error) {
@@ -205,7 +216,8 @@ class Search<R extends Row> {
     }
   }
 
-  #take(number: number, page: ListPage<R> | null): void {
+  #take(number: number, found: ListPage<R> | null): void {
+    const page = found && unrepeated(found, this.#seen.get(number - 1));
     this.#seen.set(number, page);
     // Assumes one page, because a placeholder does not define on which page the rows are.
     if (page?.placeholder) this.#settle((id) => madeUpRow(this.#list.resource, id) as R);
@@ -214,7 +226,7 @@ class Search<R extends Row> {
     }
   }
 
-  #settle(answer: (id: number) => R | Error): void {
+  #settle(answer: (id: number) => R | null | Error): void {
     for (const id of this.#missing) this.#found.set(id, answer(id));
     this.#missing.clear();
   }
@@ -260,8 +272,7 @@ class Search<R extends Row> {
     const list = this.#list;
     let missing = 0;
     for (const id of this.#missing) missing += rowsOf(id, this.#access);
-    const { lastPage } = this.#lists.outline(list, this.#access);
-    const end = list.paged ? lastPage : 1;
+    const end = this.#end;
     const uncached: number[] = [];
     const cached: number[] = [];
     for (let number = 1; number <= (end ?? Number.POSITIVE_INFINITY); number += 1) {
@@ -273,7 +284,9 @@ class Search<R extends Row> {
     // The length of the list is unknown before its first page: it is read only if that can cost less.
     const cost = end === null && missing === 1 ? Number.POSITIVE_INFINITY : uncached.length;
     if (list.single && cost >= missing) return null;
-    return uncached[0] ?? (list.single ? null : (cached[0] ?? null));
+    // The age of cached pages is accepted for the absence of several rows, or if the others were read as well.
+    const isShown = !list.single || missing > 1 || this.#hasRead;
+    return uncached[0] ?? (isShown ? (cached[0] ?? null) : null);
   }
 
   /**
@@ -281,15 +294,31 @@ class Search<R extends Row> {
    * Returns whether there were any.
    */
   async #readOutdated(): Promise<boolean> {
-    if (this.#list.single) return false;
     try {
       const outdated = this.#comparison.outdated(this.#seen);
+      this.#isTorn = outdated.size > 0;
+      if (this.#list.single && outdated.size >= this.#missing.size) return false;
       for (const number of outdated) await this.#readPage(number);
       return outdated.size > 0;
     } catch (error) {
       this.#settle(() => error as Error);
       return false;
     }
+  }
+
+  /** Whether this search has seen all pages, so that the missing rows do not exist. */
+  #isWhole(): boolean {
+    const end = this.#end;
+    if (end === null || this.#isTorn) return false;
+    for (let number = 1; number <= end; number += 1) if (!this.#seen.has(number)) return false;
+    return true;
+  }
+
+  /** The number of the last page; null if it is unknown. */
+  get #end(): number | null {
+    if (!this.#list.paged) return 1;
+    for (const [number, page] of this.#seen) if (page?.last) return number;
+    return this.#lists.outline(this.#list, this.#access).lastPage;
   }
 
   /** The pages that any reader has requested so far. */

@@ -10,12 +10,16 @@ import type {
 } from '../request.ts';
 import type { PageConsistency, Received } from './consistency/page-consistency.ts';
 import { contentsOf } from './page-contents.ts';
+import { endOf, isRepeated, totalOf } from './page-end.ts';
 
 /** Additional properties of the read of a page. */
 export type PageReadOptions = Partial<
   Pick<PageTraits<unknown>, 'uncertain' | 'further' | 'reload'>
 > &
-  Pick<Read<unknown>, 'strict'>;
+  Pick<Read<unknown>, 'strict'> & {
+    /** Whether an upstream that does not have the page has shown the end of the list. */
+    readonly mayBeAbsent?: boolean;
+  };
 
 /**
  * The read of one page of a list; its value is `null` if its parent is absent. It is a class, because there is one
@@ -38,6 +42,7 @@ export class PageRead<R extends Row> implements Read<Page<R> | null>, PageTraits
   readonly strict: boolean;
   readonly #list: List<R>;
   readonly #number: number;
+  readonly #size: number;
   readonly elsewhereTags: readonly string[];
   readonly #consistency: PageConsistency;
 
@@ -46,7 +51,13 @@ export class PageRead<R extends Row> implements Read<Page<R> | null>, PageTraits
     list: List<R>,
     page: { readonly number: number; readonly size: number },
     consistency: PageConsistency,
-    { uncertain = false, further, reload = false, strict = false }: PageReadOptions = {},
+    {
+      uncertain = false,
+      further,
+      mayBeAbsent = false,
+      reload = false,
+      strict = false,
+    }: PageReadOptions = {},
   ) {
     this.path = list.path;
     this.query = list.paged
@@ -57,21 +68,25 @@ export class PageRead<R extends Row> implements Read<Page<R> | null>, PageTraits
     this.inFlightTags = list.inFlightTags ?? [];
     this.elsewhereTags = list.rowTags ? [ROWS_LEFT] : [];
     this.about = list.about;
-    this.absentIsNull = list.absentIsNull ?? false;
+    this.absentIsNull = mayBeAbsent || (list.absentIsNull ?? false);
     this.further = further;
     this.uncertain = uncertain;
     this.reload = reload;
     this.strict = strict;
     this.#list = list;
     this.#number = page.number;
+    this.#size = page.size;
     this.#consistency = consistency;
   }
 
   decode(body: unknown, context: DecodeContext): Page<R> {
     const page = this.#list.decode(body, context);
-    const received = this.#received(page, this.reload ? 'again' : 'new');
+    const total = this.#list.paged ? totalOf(page, this.#number, this.#size) : page.total;
+    const result = total === page.total ? undefined : page.total;
+    const found = { ...page, total, ...(result !== undefined && { result }) };
+    const received = this.#received(found, this.reload ? 'again' : 'new');
     const distinct = new Set(received.identities).size === page.rows.length;
-    return { ...page, distinct, arrival: this.#consistency.arrived(page, received) };
+    return { ...found, distinct, arrival: this.#consistency.arrived(found, received) };
   }
 
   stamped(page: Page<R> | null, askedAt: number): void {
@@ -91,7 +106,7 @@ export class PageRead<R extends Row> implements Read<Page<R> | null>, PageTraits
 
   contents(page: Page<R> | null): PageContents | null {
     if (!page) return null;
-    const isLast = !this.#list.paged || isLastPage(page, this.#number);
+    const isLast = !this.#list.paged || endOf(page, this.#number, this.#size).last;
     return contentsOf(this.#list, page, { number: this.#number, isLast });
   }
 
@@ -115,10 +130,7 @@ export interface ListPage<R extends Row> {
   readonly last: boolean;
   readonly perPage: number;
   readonly total: number | null;
-  /**
-   * Whether `last` is certain. If an upstream sends neither the number of pages nor the number of rows, a page can
-   * announce a next page that is empty.
-   */
+  /** See `PageEnd.certain`. */
   readonly certain: boolean;
   /** See `Page.placeholder`: `rows` is then empty, and `perPage` is the assumed number of rows. */
   readonly placeholder: ((rows: number) => R) | null;
@@ -165,32 +177,9 @@ export function listPageOf<R extends Row>(
   const { total, placeholder = null, arrival, distinct = false } = page;
   if (!list.paged) return wholePage(page.rows, { total, placeholder, arrival, distinct, writes });
   const perPage = page.perPage ?? pageSize;
-  // For a page past the end, some upstreams repeat the last one.
-  const beyond = page.currentPage !== null && page.currentPage < number;
-  const last = isLastPage(page, number);
-  const certain = last || promisedLastPage(page) !== null;
-  const rows = beyond ? [] : page.rows;
+  const { last, certain } = endOf(page, number, pageSize);
+  const rows = isRepeated(page, number) ? [] : page.rows;
   return { number, rows, last, perPage, total, certain, placeholder, arrival, distinct, writes };
-}
-
-/**
- * Whether no page follows `page`, which was requested as number `requestedPage` (from 1). The paging members
- * contradict each other on real installations, so each is used only to stop: `nextpage` can repeat the current
- * page or keep growing past the end, and `maxpage` can be missing.
- */
-export function isLastPage(page: Page<Row>, requestedPage: number): boolean {
-  if (page.sent === 0) return true;
-  const current = page.currentPage ?? requestedPage;
-  // For a page past the end, some installations repeat the last one.
-  if (current < requestedPage) return true;
-  if (page.maxPage !== null && current >= page.maxPage) return true;
-  if (page.nextPage !== null && page.nextPage <= current) return true;
-  if (page.maxPage !== null) return false;
-  if (page.total !== null) {
-    if (page.perPage !== null) return current * page.perPage >= page.total;
-    if (current === 1 && page.sent >= page.total) return true;
-  }
-  return page.nextPage === null;
 }
 
 /** The minimum number of rows of a page, from the pages read `before` and one more. */
@@ -204,15 +193,14 @@ export function surePerPageAfter(
 }
 
 /**
- * The number of the last page, as far as known after a page was read; `before` is the value known before. `follows`
+ * The number of the last page, as far as known after a page was read, which itself states `promised`; `before` is the value known before. `follows`
  * is whether the previous page is known: an empty page far behind the end does not show where the end is.
  */
 export function lastPageAfter(
   { number, last, rows }: ListPage<Row>,
-  page: Page<Row>,
+  promised: number | null,
   { before, follows }: { readonly before: number | null; readonly follows: boolean },
 ): number | null {
-  const promised = promisedLastPage(page);
   if (last && rows.length === 0 && number > 1) {
     const known = promised ?? before ?? (follows ? number : null);
     return known === null ? null : Math.max(1, Math.min(number - 1, known));
@@ -220,11 +208,4 @@ export function lastPageAfter(
   if (last) return number;
   if (promised !== null) return promised;
   return before !== null && before > number ? before : null;
-}
-
-/** The number of the last page, as an earlier page states it; null if it does not. */
-export function promisedLastPage(page: Page<Row>): number | null {
-  if (page.maxPage !== null) return page.maxPage;
-  if (page.total === null || page.perPage === null) return null;
-  return Math.ceil(page.total / page.perPage);
 }

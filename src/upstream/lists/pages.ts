@@ -15,6 +15,7 @@ import {
   surePerPageAfter,
 } from './list-page.ts';
 import { type Outline, Outlines } from './outlines.ts';
+import { endOf } from './page-end.ts';
 
 /** Number of first pages of a list whose read objects are reused. */
 const MOST_READS = 8;
@@ -116,7 +117,7 @@ export class Lists {
     const isThere = listPage.rows.length > 0 || number === 1;
     if (isThere) outline.perPage = listPage.perPage;
     if (list.paged) outline.surePerPage = surePerPageAfter(listPage, page, outline.surePerPage);
-    outline.lastPage = lastPageAfter(listPage, page, {
+    outline.lastPage = lastPageAfter(listPage, endOf(page, number, this.pageSize).lastPage, {
       before: outline.lastPage,
       follows: outline.asked.has(number - 1),
     });
@@ -161,8 +162,8 @@ export class Lists {
     { consistency, reads }: Outline,
     more: PageReadOptions = {},
   ): PageRead<R> {
-    const { further, reload, strict, uncertain } = more;
-    const isPlain = !uncertain && !reload && !strict && further === undefined;
+    const { further, mayBeAbsent, reload, strict, uncertain } = more;
+    const isPlain = !uncertain && !mayBeAbsent && !reload && !strict && further === undefined;
     const known = isPlain ? reads.get(number) : undefined;
     if (known) return known as PageRead<R>;
     const read = new PageRead(list, { number, size: this.pageSize }, consistency, more);

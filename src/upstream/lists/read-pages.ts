@@ -6,6 +6,7 @@ import type { List, PageTraits, Row } from '../request.ts';
 import { PageComparison } from './consistency/page-comparison.ts';
 import type { Cursor } from './cursor.ts';
 import { identityOf, type ListPage, WHOLE } from './list-page.ts';
+import { unrepeated } from './page-end.ts';
 import type { Lists } from './pages.ts';
 import type { SortValue } from './views/view.ts';
 
@@ -91,9 +92,12 @@ export class ReadPages<R extends Row> implements WalkedPages<R> {
     const read = this.#pages.get(number);
     if (read) return read;
     const { lists, list, access } = this.#source;
-    const page = yield* until(lists.page(list, number, access, { further }));
-    if (page === null) throw PARENT_ABSENT;
-    if (page.placeholder) throw PLACEHOLDERS;
+    const before = this.#pages.get(number - 1);
+    const mayBeAbsent = before?.certain === false;
+    const found = yield* until(lists.page(list, number, access, { further, mayBeAbsent }));
+    if (found === null) throw PARENT_ABSENT;
+    if (found.placeholder) throw PLACEHOLDERS;
+    const page = unrepeated(found, before);
     this.#pages.set(number, page);
     return page;
   }
@@ -137,9 +141,26 @@ export class ReadPages<R extends Row> implements WalkedPages<R> {
   }
 
   get total(): number | null {
+    return this.#countRows() ?? this.#statedTotal;
+  }
+
+  /** The number of all rows, if all pages were read; null otherwise. */
+  #countRows(): number | null {
+    const rows: R[] = [];
+    for (let number = 1; ; number += 1) {
+      const page = this.#pages.get(number);
+      if (!page) return null;
+      rows.push(...page.rows);
+      if (page.last)
+        return page.distinct && number === 1
+          ? rows.length
+          : new Set(rows.map((row) => this.identity(row))).size;
+    }
+  }
+
+  get #statedTotal(): number | null {
     let latest: ListPage<R> | null = null;
     for (const page of this.#pages.values()) {
-      if (!this.#source.list.paged) return page.rows.length;
       const isLater = (page.arrival?.at ?? 0) >= (latest?.arrival?.at ?? 0);
       if (page.total !== null && isLater) latest = page;
     }

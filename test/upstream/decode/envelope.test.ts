@@ -47,10 +47,12 @@ describe('pageDecoder', () => {
     expect(decode({ data: { ...text, things: rows } }).page).toMatchObject(expected);
   });
 
-  test('reads a `maxpage` of 0, an absent `nextpage` and a `nextpage` of false as not told', () => {
-    const { page, surprises } = decode({ data: { maxpage: 0, nextpage: false, things: rows } });
-    expect(page).toMatchObject({ maxPage: null, nextPage: null, total: null, perPage: null });
-    expect(surprises).toEqual([]);
+  test('reads a `maxpage` of 0 as not told, and every empty `nextpage` as none', () => {
+    for (const nextpage of [null, false, 0, '0', '']) {
+      const { page, surprises } = decode({ data: { maxpage: 0, nextpage, things: rows } });
+      expect(page).toMatchObject({ maxPage: null, nextPage: 0, total: null, perPage: null });
+      expect(surprises).toEqual([]);
+    }
     expect(decode({ data: { things: rows } }).page.nextPage).toBeNull();
   });
 

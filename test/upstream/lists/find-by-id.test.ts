@@ -79,7 +79,7 @@ class FakeClient {
       total,
       perPage: SIZE,
       currentPage: number,
-      nextPage: last ? null : number + 1,
+      nextPage: last ? 0 : number + 1,
       maxPage: total === null ? null : Math.ceil(total / SIZE),
       sent: rows.length,
     };

@@ -43,7 +43,7 @@ function createSource(rows: number[], habits: Habits, { pageSize = 100, keeps = 
     const from = Math.max(0, (number - 1) * perPage - repeats);
     // Behind the last page there is nothing to repeat.
     const part = number > last ? [] : rows.slice(from, number * perPage);
-    const after = { null: null, repeats: number, grows: number + 1 }[habits.nextPage];
+    const after = { null: 0, repeats: number, grows: number + 1 }[habits.nextPage];
     return {
       rows: part.map((id) => ({ id })),
       total: habits.total ? rows.length : null,
@@ -154,7 +154,8 @@ describe('readWindow', () => {
         await window({ first: size });
         const perPage = Math.min(pageSize, habits.clamp);
         const touched = Math.max(1, Math.ceil(Math.min(size, length) / perPage));
-        const told = habits.maxPage === 'told' || habits.total;
+        // A total alone can be the rows of the page, where `nextpage` says that there are more.
+        const told = habits.maxPage === 'told' || (habits.total && habits.nextPage !== 'grows');
         expect(new Set(calls).size).toBe(calls.length);
         expect(calls.length).toBeLessThanOrEqual(touched + (told ? 0 : 1));
         const end = createSource(ids(length), { ...habits, maxPage: 'told' }, { pageSize });

@@ -10,8 +10,8 @@ import {
 import type { Access } from '../../operation.ts';
 import type { Reader } from '../../reader.ts';
 import type { Call, List, Page, Row } from '../../request.ts';
-import { isLastPage, promisedLastPage } from '../list-page.ts';
 import type { Outline } from '../outlines.ts';
+import { endOf, isRepeated } from '../page-end.ts';
 
 /** The pages of lists, as far as they are cached. */
 interface CachedPages {
@@ -40,13 +40,17 @@ export class ListEvidence implements EvidenceLists {
     const first = this.#known(list, 1, access);
     if (!first) return null;
     const highest = highestId(first.rows);
-    if (!list.paged || isLastPage(first, 1)) return { page: 1, highest };
+    if (!list.paged || this.#isLast(first, 1)) return { page: 1, highest };
     const order = orderOf(first.rows);
     if (order === 'descending') return { page: 1, highest };
     const { lastPage } = this.#pages.outline(list, access);
     const last = lastPage === null ? null : this.#known(list, lastPage, access);
-    if (order === null || lastPage === null || !last || !isLastPage(last, lastPage)) return null;
+    if (order === null || lastPage === null || !last || !this.#isLast(last, lastPage)) return null;
     return { page: lastPage, highest: highestId(last.rows) };
+  }
+
+  #isLast(page: Page<Row>, number: number): boolean {
+    return endOf(page, number, this.#pages.pageSize).last;
   }
 
   /** A cached page. What it shows existed, also if it is outdated: so it serves for some time after a write. */
@@ -83,13 +87,14 @@ export class ListEvidence implements EvidenceLists {
       ...(list.paged ? { query: { ...query, ...paging } } : query && { query }),
       decode: (body, context) => {
         const page = list.decode(body, context);
-        // For a page past the end, some upstreams repeat the last one.
-        const isPast = page.currentPage !== null && page.currentPage < number;
+        const end = list.paged
+          ? endOf(page, number, this.#pages.pageSize)
+          : { last: true, lastPage: 1 };
         return {
           number,
-          rows: isPast ? [] : page.rows,
-          isLast: !list.paged || isLastPage(page, number),
-          lastPage: list.paged ? promisedLastPage(page) : 1,
+          rows: isRepeated(page, number) ? [] : page.rows,
+          isLast: end.last,
+          lastPage: end.lastPage,
         };
       },
     };

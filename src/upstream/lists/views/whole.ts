@@ -2,7 +2,8 @@ import { type AtOnce, type Steps, takeSteps, until } from '../../../scheduling/a
 import type { Access } from '../../operation.ts';
 import type { List, Page, Row } from '../../request.ts';
 import { areTorn } from '../consistency/page-comparison.ts';
-import { identityOf, isLastPage } from '../list-page.ts';
+import { identityOf } from '../list-page.ts';
+import { endOf } from '../page-end.ts';
 import type { Lists } from '../pages.ts';
 import { placeholderView } from '../placeholder-window.ts';
 import { type ListSource, PARENT_ABSENT, PLACEHOLDERS, ReadPages } from '../read-pages.ts';
@@ -64,14 +65,17 @@ export function readCached<R extends Row>(
   for (const number of numbers) {
     const page = lists.cachedPage(list, number, access);
     if (page === undefined) continue;
-    // The parent is absent, so that there are no rows.
-    if (page === null) return { rows: [], complete: true };
+    if (page === null) {
+      // The parent is absent, so that there are no rows.
+      if (number === 1) return { rows: [], complete: true };
+      continue;
+    }
     const before = pages.at(-1);
     pages.push(page);
     if (number !== next) continue;
     isTorn ||= before !== undefined && areTorn(before, page, (row) => identityOf(list, row));
     next += 1;
-    complete ||= isLastPage(page, number);
+    complete ||= endOf(page, number, lists.pageSize).last;
   }
   return { rows: distinct(list, pages), complete: complete && !isTorn };
 }
