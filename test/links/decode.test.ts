@@ -264,10 +264,13 @@ describe('QR codes', () => {
     });
   });
 
-  test('leaves an unreadable count out without repeating its label', () => {
+  test('reads an unreadable count as null, and does not repeat its label', () => {
     const data = { topOs: { secret: 'x', Linux: '1' } };
     const { value, surprises } = decode(qrCode(1), { details, data });
-    expect(value?.statistics?.topOperatingSystems).toEqual([{ label: 'Linux', count: 1 }]);
+    expect(value?.statistics?.topOperatingSystems).toEqual([
+      { label: 'Linux', count: 1 },
+      { label: 'secret', count: null },
+    ]);
     expect(surprises).toEqual(['qrCode.data.topOs']);
   });
 

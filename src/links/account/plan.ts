@@ -2,9 +2,9 @@ import { inner, nested, readInner } from '../../upstream/decode/compound.ts';
 import { pageDecoder } from '../../upstream/decode/envelope.ts';
 import {
   asMap,
+  count,
   type Decoded,
   flag,
-  integer,
   isPresent,
   type JsonObject,
   number,
@@ -53,10 +53,10 @@ const priceFields = {
 };
 
 const countFields = {
-  links: integer('links'),
-  clicks: integer('clicks'),
+  links: count('links'),
+  clicks: count('clicks'),
   // In days.
-  retention: integer('retention'),
+  retention: count('retention'),
 };
 
 const fields = {
@@ -92,7 +92,7 @@ function decodeLimits(limits: JsonObject): PlanLimits {
   return { ...readFields(countFields, limits), features };
 }
 
-const featureFields = { enabled: flag('enabled'), count: integer('count') };
+const featureFields = { enabled: flag('enabled'), count: count('count') };
 
 /** A feature is an object with `enabled`, or a bare flag; one that cannot be read is not enabled. */
 function decodeFeature(limits: JsonObject, member: string): PlanFeature {

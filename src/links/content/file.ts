@@ -1,5 +1,6 @@
 import { pageDecoder } from '../../upstream/decode/envelope.ts';
 import {
+  count,
   integer,
   isPresent,
   type RowOf,
@@ -15,7 +16,7 @@ import { given, openWritten, writtenDecoder } from '../written.ts';
 
 const fields = {
   name: text('name'),
-  downloads: integer('downloads'),
+  downloads: count('downloads'),
   // A URL.
   shortUrl: text('shorturl'),
   date: time('date'),
@@ -25,7 +26,7 @@ const fields = {
 export type File = RowOf<typeof fields>;
 
 /** Its downloads over time. */
-const count: Count<File> = {
+const downloadCount: Count<File> = {
   name: 'downloads',
   value: ({ downloads }) => downloads,
   origin: ({ date }) => date,
@@ -44,7 +45,7 @@ export function files(search?: string | null): List<File> {
     ...(name ? { query: { name } } : {}),
     paged: true,
     decode: decodeFiles,
-    count,
+    count: downloadCount,
   };
 }
 

@@ -46,12 +46,15 @@ const LabelCountRef = builder.objectRef<LabelCount>('LabelCount').implement({
       nullable: false,
       description: 'The value, e.g. a country or a browser.',
     }),
-    count: t.exposeInt('count', { nullable: false, description: 'Number of scans.' }),
+    count: t.exposeInt('count', {
+      description: 'Number of scans; null if the API does not provide one that can be read.',
+    }),
   }),
 });
 
 const QrStatisticsRef = builder.objectRef<QrStatistics>('QrStatistics').implement({
-  description: 'Scan statistics of a QR code. Each list is sorted by count, largest first.',
+  description:
+    'Scan statistics of a QR code. Each list is sorted by count, largest first and null last.',
   fields: (t) => {
     const counts = (
       name: {

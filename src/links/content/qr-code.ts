@@ -1,15 +1,18 @@
-import { entries, nested } from '../../upstream/decode/compound.ts';
+import { isBlank, nested } from '../../upstream/decode/compound.ts';
 import { openSingle, pageDecoder } from '../../upstream/decode/envelope.ts';
 import {
+  asMap,
+  count,
   type Decoded,
   decodeText,
   type Field,
-  integer,
+  isPresent,
   openObject,
-  parseSmallInteger,
+  parseCount,
   type RowOf,
   readField,
   readRow,
+  surprise,
   text,
   time,
 } from '../../upstream/decode/fields.ts';
@@ -22,7 +25,7 @@ import { given, removal, writtenDecoder } from '../written.ts';
 const fields = {
   // A URL.
   link: text('link'),
-  scans: integer('scans'),
+  scans: count('scans'),
   name: text('name'),
   // Some installations put the date of creation under `data`.
   date: time('date', 'data'),
@@ -32,7 +35,7 @@ const fields = {
 export type QrCode = RowOf<typeof fields>;
 
 /** Its scans over time. */
-const count: Count<QrCode> = {
+const scanCount: Count<QrCode> = {
   name: 'scans',
   value: ({ scans }) => scans,
   origin: ({ date }) => date,
@@ -41,7 +44,8 @@ const count: Count<QrCode> = {
 /** How often one label was counted, e.g. one country. */
 export interface LabelCount {
   readonly label: string;
-  readonly count: number;
+  /** `null` if the upstream sends none that can be read. */
+  readonly count: number | null;
 }
 
 /**
@@ -49,18 +53,21 @@ export interface LabelCount {
  * Without any scan it is `[]` or the bare number 0 instead of an empty object.
  */
 function counts(key: string): Field<readonly LabelCount[]> {
-  const all = entries(key, (label, value) => {
-    const count = parseSmallInteger(value);
-    return typeof count === 'number' ? { label: decodeText(label), count } : undefined;
-  });
-  const sorted: typeof all.parse = (...given) =>
-    all.parse(...given)?.toSorted((a, b) => b.count - a.count);
-  return { ...all, parse: sorted };
+  const parse: Field<readonly LabelCount[]>['parse'] = (value, object) => {
+    const members = isBlank(value) ? {} : asMap(value);
+    const made = Object.entries(members ?? {}).map(([label, each]) => {
+      const found = parseCount(each);
+      if (found === undefined && isPresent(each)) surprise(object, key);
+      return { label: decodeText(label), count: found ?? null };
+    });
+    return members && made.sort((a, b) => (b.count ?? -1) - (a.count ?? -1));
+  };
+  return { keys: [key], parse, absent: [] };
 }
 
 const statisticsFields = {
-  clicks: integer('clicks'),
-  uniqueClicks: integer('uniqueClicks'),
+  clicks: count('clicks'),
+  uniqueClicks: count('uniqueClicks'),
   topCountries: counts('topCountries'),
   topReferrers: counts('topReferrers'),
   topBrowsers: counts('topBrowsers'),
@@ -89,7 +96,7 @@ export function qrCode(id: number): Read<QrCodeDetail | null> {
     path: `/api/qr/${id}`,
     about: id,
     absentIsNull: true,
-    count,
+    count: scanCount,
     decode(body, context) {
       const details = openSingle(body, ['details'], 'qrCode', context);
       if (!details) return null;
@@ -111,7 +118,7 @@ export const qrCodes: List<QrCode> = {
   paged: true,
   decode: pageDecoder({ resource: 'qrCodes', keys: ['qrs'], fields }),
   single: qrCode,
-  count,
+  count: scanCount,
 };
 
 /** The type of a code's content, which determines the form of its data. */

@@ -83,6 +83,9 @@ export const link = (...keys: readonly string[]): Field<string | null> =>
 export const integer = (...keys: readonly string[]): Field<number | null> =>
   field(keys, parseSmallInteger);
 
+/** How often something was counted: a 32-bit integer, to which fractions are rounded. */
+export const count = (...keys: readonly string[]): Field<number | null> => field(keys, parseCount);
+
 /** A 32-bit integer of at least this value; a smaller one is ignored. */
 export const atLeast = (least: number, key: string): Field<number | null> =>
   field([key], (value) => {
@@ -90,7 +93,7 @@ export const atLeast = (least: number, key: string): Field<number | null> =>
     return typeof count === 'number' && count < least ? null : count;
   });
 
-/** A number, also one written as text in plain digits. */
+/** A number, also one written as text. */
 export const number = (...keys: readonly string[]): Field<number | null> =>
   field(keys, parseNumber);
 
@@ -237,14 +240,25 @@ export function parseSmallInteger(value: unknown): number | null | undefined {
   return typeof number === 'number' && number !== (number | 0) ? undefined : number;
 }
 
-/** A number, also one written as text in plain digits; `-0`, which JSON cannot write, is 0. */
+/** See `count`; `null` for a blank. Of a text like `1.234`, nobody knows whether it is a fraction. */
+export function parseCount(value: unknown): number | null | undefined {
+  if (typeof value === 'string' && /\.\d{3}$/.test(value.trim())) return undefined;
+  const number = parseNumber(value);
+  return typeof number === 'number' ? parseSmallInteger(Math.round(number)) : number;
+}
+
+/** The digits of a number in groups of three, as `1,234.5`. */
+const GROUPED = /^[+-]?\d{1,3}(?:([,'’\s])\d{3})(?:\1\d{3})*(?:\.\d+)?$/;
+
+/** A number, also one written as text, with its digits in groups or not; `-0`, which JSON cannot write, is 0. */
 function parseNumber(value: unknown): number | null | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : undefined;
   if (typeof value !== 'string') return undefined;
-  const text = value.trim();
-  if (text === '') return null;
+  const trimmed = value.trim();
+  if (trimmed === '') return null;
+  const text = GROUPED.test(trimmed) ? trimmed.replace(/[,'’\s]/g, '') : trimmed;
   // `Number` alone would also accept hexadecimal digits and "Infinity".
-  if (!/^[+-]?\d+(?:\.\d+)?$/.test(text)) return undefined;
+  if (!/^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text)) return undefined;
   const number = Number(text) + 0;
   return Number.isFinite(number) ? number : undefined;
 }

@@ -44,7 +44,7 @@ describe('A malformed member', () => {
     expect(data.files.nodes).toEqual([{ name: expect.any(String), downloads: null }]);
   });
 
-  it('is left out of a list of counts, and the rest of the statistics are intact', async () => {
+  it('is null in a list of counts, and the rest of the statistics are intact', async () => {
     const { ask } = await stage.start();
     stage.sandbox.links.fault({
       kind: 'answer',
@@ -61,8 +61,149 @@ describe('A malformed member', () => {
     );
     expect(errors, text).toEqual([]);
     expect(data).toEqual({
-      qrCode: { statistics: { clicks: null, topCountries: [{ label: 'Germany', count: 3 }] } },
+      qrCode: {
+        statistics: {
+          clicks: null,
+          topCountries: [
+            { label: 'Germany', count: 3 },
+            { label: 'Nowhere', count: null },
+            { label: 'Everywhere', count: null },
+          ],
+        },
+      },
     });
+  });
+
+  it.each<[unknown, number | null]>([
+    ['1,234', 1234],
+    [' 7 ', 7],
+    ['1,234,567', 1_234_567],
+    ['1 234', 1234],
+    ['12.0', 12],
+    [7.0, 7],
+    [7.6, 8],
+    ['7.6', 8],
+    ['1,234.00', 1234],
+    ['+5', 5],
+    ['1.5e3', 1500],
+    ['', null],
+    [null, null],
+    [{}, null],
+    ['many', null],
+    // A fraction in one country, and digits in groups in another.
+    ['1.234', null],
+    ['1,23', null],
+    ['1,2345', null],
+    [9_000_000_000, null],
+  ])('as every count: %j is read as %j', async (sent, count) => {
+    const { ask } = await stage.start();
+    const map = { Germany: 3, Peru: sent };
+    stage.sandbox.links.fault({
+      kind: 'answer',
+      path: '/api/qr/301',
+      rewrite: (answer) => {
+        const statistics = { clicks: sent, uniqueClicks: sent, socialCount: map };
+        const tops = { topCountries: map, topReferrers: map, topBrowsers: map, topOs: map };
+        (answer.body as Record<string, unknown>)['data'] = { ...statistics, ...tops };
+        return answer;
+      },
+    });
+    stage.sandbox.links.fault({
+      kind: 'answer',
+      path: '/api/plans',
+      rewrite: (answer) => {
+        const limits = {
+          links: sent,
+          clicks: sent,
+          retention: sent,
+          team: { enabled: '1', count: sent },
+        };
+        const [plan] = (answer.body as { data: Record<string, unknown>[] }).data;
+        Object.assign(plan ?? {}, { limits });
+        return answer;
+      },
+    });
+    rows('/api/qr', 'qrs', (row) => Object.assign(row, { scans: sent }));
+    rows('/api/files', 'list', (row) => Object.assign(row, { downloads: sent }));
+    const list = '{ label count }';
+    const { data, errors } = await ask<Record<string, never>>(`{
+      qrCode(id: 301) { statistics { clicks uniqueClicks topCountries ${list} topReferrers ${list}
+        topBrowsers ${list} topOperatingSystems ${list} socialCounts ${list} } }
+      plans { limits { links clicks retention features { count } } }
+      qrCodes(first: 1) { nodes { scans } }
+      files(first: 1) { nodes { downloads } }
+    }`);
+    expect(errors).toEqual([]);
+    const counts = [
+      { label: 'Germany', count: 3 },
+      { label: 'Peru', count },
+    ].sort((a, b) => (b.count ?? -1) - (a.count ?? -1));
+    expect(data['qrCode']).toEqual({
+      statistics: {
+        clicks: count,
+        uniqueClicks: count,
+        topCountries: counts,
+        topReferrers: counts,
+        topBrowsers: counts,
+        topOperatingSystems: counts,
+        socialCounts: counts,
+      },
+    });
+    expect(data['plans']?.[0]).toEqual({
+      limits: { links: count, clicks: count, retention: count, features: [{ count }] },
+    });
+    expect(data['qrCodes']).toEqual({ nodes: [{ scans: count }] });
+    expect(data['files']).toEqual({ nodes: [{ downloads: count }] });
+  });
+
+  it.each<[unknown, number | null]>([
+    ['1,234.50', 1234.5],
+    [' 7 ', 7],
+    ['1,234', 1234],
+    ['9.99', 9.99],
+    [9.99, 9.99],
+    ['free', null],
+    ['9,99', null],
+  ])('as every amount: %j is read as %j', async (sent, amount) => {
+    const { ask } = await stage.start();
+    const prices = { monthly: sent, yearly: sent, lifetime: sent };
+    stage.sandbox.links.fault({
+      kind: 'answer',
+      path: '/api/plans',
+      rewrite: (answer) => {
+        const [plan] = (answer.body as { data: Record<string, unknown>[] }).data;
+        Object.assign(plan ?? {}, { prices });
+        return answer;
+      },
+    });
+    stage.sandbox.market.fault({
+      kind: 'answer',
+      path: '/api/items/all',
+      rewrite: (answer) => {
+        const [item] = (answer.body as { items: Record<string, unknown>[] }).items;
+        Object.assign(item ?? {}, { price: { regular: sent, extended: sent } });
+        return answer;
+      },
+    });
+    stage.sandbox.market.fault({
+      kind: 'answer',
+      path: '/api/account/details',
+      rewrite: (answer) => {
+        Object.assign((answer.body as { data: object }).data, { balance: sent });
+        return answer;
+      },
+    });
+    const { data, errors } = await ask<Record<string, never>>(`{
+      plans { prices { monthly yearly lifetime } }
+      items(first: 1) { nodes { price { regular extended } } }
+      seller { balance }
+    }`);
+    expect(errors).toEqual([]);
+    expect(data['plans']?.[0]).toEqual({
+      prices: { monthly: amount, yearly: amount, lifetime: amount },
+    });
+    expect(data['items']).toEqual({ nodes: [{ price: { regular: amount, extended: amount } }] });
+    expect(data['seller']).toEqual({ balance: amount });
   });
 
   it('of an unknown kind has no type and keeps the upstream’s word for it', async () => {
