@@ -140,9 +140,10 @@ describe.each(connections)('Query.%s', (field) => {
     [{ first: 'ten' }],
     [{ first: 3, after: '' }],
     [{ first: 3, after: 'zzz' }],
-    [{ first: 3, after: globalId('c1:0:0:10:7') }],
-    [{ first: 3, after: globalId('c1:1:0:0:7') }],
-    [{ first: 3, after: globalId('c9:1:0:100:7') }],
+    [{ first: 3, after: globalId('0/c1:0:0:10:7') }],
+    [{ first: 3, after: globalId('0/c1:1:0:0:7') }],
+    [{ first: 3, after: globalId('0/c9:1:0:100:7') }],
+    [{ first: 3, after: globalId('0/c1:1:0:10:7') }],
     [{ last: 3, before: '💥' }],
     [{ last: 3, before: 7.5 }],
   ])('refuses %j before any upstream call', async (window) => {
@@ -164,7 +165,7 @@ describe.each([
   ['Channel.items', 'channel(id: 99) { id items(', ') { totalCount } }'] as const,
 ])('A view of %s', (field, head, tail) => {
   const selection = tail === ')' ? ') { totalCount }' : tail;
-  const after = globalId('c1:1:0:10:7');
+  const after = globalId('0/c1:1:0:10:7');
 
   it.each([
     'offset: -1',

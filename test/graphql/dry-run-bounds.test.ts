@@ -1,8 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { channelItems } from '../../src/links/content/channel.ts';
+import { qrCodes } from '../../src/links/content/qr-code.ts';
 import type { OperationPlan } from '../../src/upstream/dry-run/dry-run.ts';
+import { nameOf } from '../../src/upstream/lists/read-pages.ts';
 import { type Door, openDoor } from '../support/door.ts';
 
-const cursor = (text: string): string => Buffer.from(text).toString('base64url');
+/** Makes cursors of a list. */
+const cursorOf = (list: Parameters<typeof nameOf>[0]) => {
+  return (text: string): string => Buffer.from(`${nameOf(list)}/${text}`).toString('base64url');
+};
+const ofCodes = cursorOf(qrCodes);
+const ofItems = cursorOf(channelItems(99));
 
 /** Cursors that the gateway never gave out; the first four cannot be read at all. */
 const FORGED = [
@@ -13,7 +21,7 @@ const FORGED = [
   'c1:999999999:999999999:999999999:5',
   'c1:900000:3:1:5',
   'c2:77777:3:100:999999999:5;6,7;8,9',
-].map(cursor);
+];
 
 const doors: Door[] = [];
 afterAll(() => Promise.all(doors.map((door) => door.close())));
@@ -143,18 +151,20 @@ describe('Any number of dry runs and forged cursors', () => {
 
   it('leave a gateway as it was: its state, what it answers, and what that costs', async () => {
     const [quiet, attacked] = [await warm(), await warm()];
-    const listed = `query ($name: String, $after: String) {
+    const listed = `query ($name: String, $after: String, $before: String) {
       files(first: 100, search: $name) { totalCount }
       qrCodes(first: 5, after: $after) { nodes { name statistics { clicks } } }
-      channel(id: 99) { items(last: 5, before: $after) { totalCount } }
+      channel(id: 99) { items(last: 5, before: $before) { totalCount } }
     }`;
     for (const query of ATTACKS) await planOf(attacked, query);
     for (let n = 0; n < 300; n += 1) {
-      const after = cursor(`c1:${1_000_000 + n}:0:100:5`);
-      await planOf(attacked, listed, { name: `${n}`, after });
+      const text = `c1:${1_000_000 + n}:0:100:5`;
+      const cursors = { after: ofCodes(text), before: ofItems(text) };
+      await planOf(attacked, listed, { name: `${n}`, ...cursors });
     }
-    for (const after of FORGED) {
-      const variables = { name: 'x'.repeat(500_000), after };
+    for (const text of FORGED) {
+      const cursors = { after: ofCodes(text), before: ofItems(text) };
+      const variables = { name: 'x'.repeat(500_000), ...cursors };
       const { status } = await attacked.ask(listed, null, {
         headers: { 'x-gateway-dry-run': 'true' },
         variables,
@@ -166,7 +176,7 @@ describe('Any number of dry runs and forged cursors', () => {
 
   it('cost little when they are meant, and no more when they are repeated', async () => {
     const door = await warm();
-    for (const [n, before] of FORGED.entries()) {
+    for (const [n, before] of FORGED.map(ofCodes).entries()) {
       const calls = door.calls();
       const { code } = await door.ask(
         `{ qrCodes(last: 5, before: "${before}") { nodes { name } } }`,

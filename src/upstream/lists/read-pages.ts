@@ -58,6 +58,11 @@ export interface WalkedPages<R extends Row> {
 /** All pages of a list, in order. */
 type AllPages<R extends Row> = readonly [ListPage<R>, ...ListPage<R>[]];
 
+/** See `WalkedPages.name`; `view` is the key of the view. */
+export function nameOf({ path, query }: Pick<List<Row>, 'path' | 'query'>, view = ''): string {
+  return crc32(JSON.stringify([path, query, view])).toString(36);
+}
+
 /** The pages of a list as the upstream has them. */
 export class ReadPages<R extends Row> implements WalkedPages<R> {
   readonly #source: ListSource<R>;
@@ -78,8 +83,7 @@ export class ReadPages<R extends Row> implements WalkedPages<R> {
   }
 
   get name(): string {
-    const { path, query } = this.#source.list;
-    this.#name ??= crc32(JSON.stringify([path, query, this.#view])).toString(36);
+    this.#name ??= nameOf(this.#source.list, this.#view);
     return this.#name;
   }
 

@@ -1,4 +1,6 @@
+import { qrCodes } from '../../../src/links/content/qr-code.ts';
 import { encodeCursor } from '../../../src/upstream/lists/cursor.ts';
+import { nameOf } from '../../../src/upstream/lists/read-pages.ts';
 import type { Row } from '../../support/gateway.ts';
 import { type Figure, percentile } from '../report/measurement.ts';
 import type { Attack } from './attack.ts';
@@ -91,7 +93,8 @@ async function forge(
   await sendAll(batches, 4, (batch) => {
     const cursors = names.map((name, index) => {
       const page = 1_000_000 + batch * names.length + index;
-      return [name, encodeCursor({ page, index: 0, perPage: 100, identity: `${page}` })];
+      const list = nameOf(qrCodes);
+      return [name, encodeCursor({ list, page, index: 0, perPage: 100, identity: `${page}` })];
     });
     return send(query, Object.fromEntries(cursors));
   });

@@ -83,30 +83,27 @@ const styles: readonly (readonly [string, Members, number, number, number])[] = 
   ],
 ];
 
-describe.each(Object.keys(oddLists))('The list of %s', (name) => {
-  const list = oddLists[name] as (typeof oddLists)[string];
-
+describe('Every list', () => {
   it.each(styles)('is whole where an installation %s', async (_, members, rows, size, fewest) => {
     Object.assign(upstream, { rows, clamp: size, members, past: 'empty' });
-    const world = await upstream.world();
-    const first = await pageOf(world, list, 'first: 3');
-    expect(first).toMatchObject({ ids: [1, 2, 3], hasNextPage: true });
-    // What is wrong in itself cannot be known before the rows are.
-    if (!/too (few|many)/.test(_)) expect([rows, null]).toContain(first.total);
-    upstream.log.length = 0;
-    const fresh = await upstream.world();
-    const all = { ids: upTo(rows), total: rows, hasNextPage: false };
-    expect(await pageOf(fresh, list, 'first: 500')).toMatchObject(all);
-    expect(upstream.log.length).toBe(fewest);
-    const order = `orderBy: {field: ${list.order}, direction: ASC}`;
-    expect(await pageOf(fresh, list, `first: 1 ${order}`)).toMatchObject({ total: rows });
-    expect(await pageOf(fresh, list, `last: 2`)).toMatchObject({ ids: [rows - 1, rows] });
-    expect(upstream.log.length).toBe(fewest);
-    if (list.typename) {
+    const [world, fresh] = [await upstream.world(), await upstream.world()];
+    for (const [name, list] of Object.entries(oddLists)) {
+      const first = await pageOf(world, list, 'first: 3');
+      expect(first, name).toMatchObject({ ids: [1, 2, 3], hasNextPage: true });
+      // A total that is wrong in itself is not known to be before all rows are.
+      if (!/too (few|many)/.test(_)) expect([rows, null], name).toContain(first.total);
+      upstream.log.length = 0;
+      const all = { ids: upTo(rows), total: rows, hasNextPage: false };
+      expect(await pageOf(fresh, list, 'first: 500'), name).toMatchObject(all);
+      expect(upstream.log.length, name).toBe(fewest);
+      const order = `orderBy: {field: ${list.order}, direction: ASC}`;
+      expect(await pageOf(fresh, list, `first: 1 ${order}`), name).toMatchObject({ total: rows });
+      const end = await pageOf(fresh, list, 'last: 2');
+      expect(end, name).toMatchObject({ ids: [rows - 1, rows] });
+      expect(upstream.log.length, name).toBe(fewest);
+      if (!list.typename) continue;
       const id = Buffer.from(`${list.typename}:${rows}`).toString('base64url');
-      const lookUp = await upstream.world();
-      expect(await lookUp.data(`{ node(id: "${id}") { id } }`)).toEqual({ node: { id } });
-      await lookUp.close();
+      expect(await world.data(`{ node(id: "${id}") { id } }`), name).toEqual({ node: { id } });
     }
     await Promise.all([world.close(), fresh.close()]);
   });
@@ -199,7 +196,7 @@ describe('A list', () => {
           await world.close();
         }
       }),
-      { numRuns: rounds(60) },
+      { numRuns: rounds(25) },
     );
   });
 });

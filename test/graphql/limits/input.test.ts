@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { nameOf } from '../../../src/upstream/lists/read-pages.ts';
 import { type Door, openDoor } from '../../support/door.ts';
 import { quietly } from './quietly.ts';
 
@@ -92,9 +93,9 @@ describe('a text in the input', () => {
   });
 
   it('is as long as a cursor of this graph', async () => {
-    const after = Buffer.from(`c2:1:1:20:5:${'a'.repeat(60)};${'b'.repeat(700)};`).toString(
-      'base64url',
-    );
+    const after = Buffer.from(
+      `${nameOf({ path: '/api/domains' })}/c2:1:1:20:5:${'a'.repeat(60)};${'b'.repeat(700)};`,
+    ).toString('base64url');
     const query = 'query ($c: String) { domains(after: $c) { totalCount } }';
     const { errors } = await door.ask(query, null, { variables: { c: after } });
     expect(errors).toEqual([]);
