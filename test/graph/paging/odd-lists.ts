@@ -81,15 +81,16 @@ export class OddUpstream implements AsyncDisposable {
 
   private constructor(upstream: ScriptedUpstream) {
     this.#upstream = upstream;
-    upstream.onRequest = ({ answer, url }) => {
+    upstream.onRequest = (arrival) => {
+      const { url } = arrival;
       upstream.log.length = 0;
       const list = Object.values(oddLists).find(({ path }) => path === url.pathname);
-      if (list) answer(this.#page(list, url.searchParams));
+      if (list) arrival.answer(this.#page(list, url.searchParams));
       else {
         this.others.push(url.pathname);
         const id = Number(url.pathname.split('/').at(-1));
         const exists = id >= 1 && id <= this.rows;
-        answer(exists ? { error: 0, details: { id } } : { error: 1, message: 'Not found' });
+        arrival.answer(exists ? { error: 0, details: { id } } : { error: 1, message: 'Not found' });
       }
     };
   }
@@ -142,6 +143,8 @@ export async function pageOf(world: World, list: OddList, window: string) {
   const data = await world.data<{ list?: Found; channel?: { list: Found } }>(
     `{ ${list.field(window, selection)} }`,
   );
-  const { nodes, pageInfo, totalCount } = (data.list ?? data.channel?.list) as Found;
+  const found = data.list ?? data.channel?.list;
+  if (!found) throw new Error('there is no list');
+  const { nodes, pageInfo, totalCount } = found;
   return { ids: nodes.map(({ databaseId }) => databaseId), total: totalCount, ...pageInfo };
 }
