@@ -122,7 +122,7 @@ builder.queryType({
 
 builder.mutationType({
   description:
-    'All writes. Each field validates its input, then sends 1 upstream request. After its response, all reads return the changed data. Selected result fields that the upstream response does not contain are read separately, at the cost of that read; they are null if the object has been deleted by then. `extensions.messages` of the response contains what the API said about each successful write.',
+    'All writes, in the order of the operation: a field that fails is null, with an error, and those after it are executed. Each field validates its input, then sends 1 upstream request. After its response, all reads return the changed data. Selected result fields that the upstream response does not contain are read separately, at the cost of that read; they are null if the object has been deleted by then. `extensions.messages` of the response contains what the API said about each successful write.',
 });
 
 /** Names and descriptions of a connection and its edge, for `t.connection`. */

@@ -193,7 +193,9 @@ const refusals = [InvalidInput, UpstreamRejected];
 export function resultOf<T>(type: T, name: string, errors: readonly ErrorClass[] = refusals) {
   return {
     type,
-    nullable: false as const,
+    // One field that fails must not hide the results of those before it.
+    nullable: true as const,
+    semanticNonNull: true,
     errors: {
       types: [...errors],
       directResult: true as const,

@@ -52,6 +52,28 @@ describe('A change', () => {
   });
   const variables = { name: 'Summer' };
 
+  it('of several fields shows the results of those that have not failed', async () => {
+    const operation =
+      'mutation { one: createChannel(input: { name: "One" }) { ... on Channel { id } } two: createChannel(input: { name: "Two" }) { ... on Channel { id } } three: createChannel(input: { name: "Three" }) { ... on Channel { id } } }';
+    const confirmation = await agent.confirm(operation);
+    let made = 0;
+    door.sandbox.links.fault({
+      kind: 'answer',
+      path: '/api/channel/add',
+      rewrite: (answer) => {
+        made += 1;
+        return made === 2 ? { ...answer, status: 403, body: { error: 1, message: 'No.' } } : answer;
+      },
+    });
+    const { json } = await agent.call('graph_change', { operation, confirmation });
+    const id = expect.any(String);
+    expect(json).toMatchObject({
+      data: { one: { id }, two: null, three: { id } },
+      errors: [{ path: ['two'] }],
+    });
+    expect(created()).toBe(3);
+  });
+
   it('is made after its effects were shown', async () => {
     const { json, cost } = await agent.call('graph_price', { operation: CREATE, variables });
     expect(json).toMatchObject({

@@ -158,7 +158,8 @@ builder.mutationFields((t) => ({
   }),
   cancelJob: t.field({
     type: JobRef,
-    nullable: false,
+    nullable: true,
+    semanticNonNull: true,
     description:
       'Ends a job that has not ended. A request under way is completed. Costs no upstream request.',
     args: {
@@ -168,7 +169,8 @@ builder.mutationFields((t) => ({
   }),
   pauseJob: t.field({
     type: JobRef,
-    nullable: false,
+    nullable: true,
+    semanticNonNull: true,
     description: 'Pauses a job until it is resumed. Costs no upstream request.',
     args: {
       id: t.arg.id({ required: true, description: 'The `id` of a job that has not ended.' }),
@@ -177,7 +179,8 @@ builder.mutationFields((t) => ({
   }),
   resumeJob: t.field({
     type: JobRef,
-    nullable: false,
+    nullable: true,
+    semanticNonNull: true,
     description:
       'Continues a job that is paused or has failed, where it has ended. Costs no upstream request by itself.',
     args: {

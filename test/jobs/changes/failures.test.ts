@@ -70,7 +70,11 @@ it('does not wait for a write whose outcome cannot be found out', async () => {
   );
   await world.until(id, 'DONE');
   expect(await world.results(id)).toEqual([
-    { line: 1, error: expect.objectContaining({ code: 'OUTCOME_UNKNOWN', check: 'Query.pixels' }) },
+    {
+      line: 1,
+      data: { createPixel: null },
+      error: expect.objectContaining({ code: 'OUTCOME_UNKNOWN', check: 'Query.pixels' }),
+    },
     { line: 2, data: { createPixel: { name: 'second' } } },
   ]);
   const { data } = await world.send<{ pixels: { totalCount: number } }>(
