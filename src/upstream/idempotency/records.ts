@@ -8,7 +8,7 @@ import type { RowLock } from './row-locks.ts';
 
 /** What is known of a keyed write whose outcome is not: `attempts` requests were sent, the latest is over at `overAt`. */
 export interface Ambiguity {
-  /** 1 or 2. */
+  /** 1 or 2; 0 for a key that was perhaps used before, and that no request is known of. */
   readonly attempts: number;
   /** When the first request was sent, on `Records.now`. */
   readonly sentAt: number;

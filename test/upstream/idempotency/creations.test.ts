@@ -306,4 +306,14 @@ describe('a creation whose response was lost', () => {
     expect(again.report?.outcome).toBe('RECONCILED');
     expect(adds()).toBe(1);
   });
+
+  it('older than the memory is sent again after its only request was lost', async () => {
+    await process.clock.advance(RESEND);
+    const madeAt = process.clock.wall() - 1000;
+    const next = new KeyedProcess(sandbox, { clock: process.clock });
+    sandbox.links.fault({ kind: 'drop', path: ADD, times: 1 });
+    const lost = next.call({ key, madeAt, maxWaitMs: 3 * RESEND }).links.write(pixel);
+    expect(await ended(lost, 3 * RESEND)).toMatchObject({ name: 'Summer' });
+    expect(adds()).toBe(2);
+  });
 });

@@ -157,8 +157,7 @@ export class OwnedWrite<T> implements SendRecord<T> {
   #rejected(failure: Failure): void {
     if (!('reason' in failure)) return;
     const { kind, reason } = failure;
-    const isFirst = (this.#ambiguity?.attempts ?? 1) < 2;
-    if (isFirst || !this.#options.mayBeApplied) {
+    if (this.#before === null || !this.#options.mayBeApplied) {
       this.end({ kind: 'rejected', reason });
       return;
     }

@@ -199,7 +199,7 @@ export class WriteRuns {
     const sentAt = Math.min(now, madeAt ?? knownSince);
     // Its process has ended, or it was sent long ago.
     const overAt = Math.min(now, knownSince);
-    return { ...NOTHING_SEEN, attempts: 1, sentAt, overAt, baseline: null };
+    return { ...NOTHING_SEEN, attempts: 0, sentAt, overAt, baseline: null };
   }
 
   #baseline<T>({ access, list, lists, write }: WriteCall<T>): Baseline {

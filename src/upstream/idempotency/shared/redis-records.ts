@@ -285,7 +285,7 @@ export class RedisRecords implements Records {
       keepMs: Math.max(1, firstAt + keepMs - queuedAt),
       textAt: (shared) => {
         const overAt = next.overAt + (this.now - queuedAt) + times.sendByMs;
-        const sentAt = next.attempts === 1 ? this.now : next.sentAt;
+        const sentAt = next.sentAt < queuedAt ? next.sentAt : this.now;
         const state = stateOf({ ...next, sentAt, overAt });
         return this.#textAt(this.#recordOf(key, firstAt, state), shared);
       },
