@@ -262,7 +262,7 @@ export interface Page<R extends Row> {
   readonly perPage: number | null;
   /** 1-based; `null` if the upstream does not provide it. */
   readonly currentPage: number | null;
-  /** The next page as the upstream states it, 0 for none; `null` if it does not. Can be wrong, see `endOf`. */
+  /** The next page as the upstream states it, 0 for none; `null` if it does not. Can be wrong, see `pageEndOf`. */
   readonly nextPage: number | null;
   /** 0 and absent are both `null`: nothing can be concluded from either. */
   readonly maxPage: number | null;

@@ -5,8 +5,8 @@ import { isOutage } from '../fallback.ts';
 import type { Access } from '../operation.ts';
 import type { List, Row } from '../request.ts';
 import { PageComparison } from './consistency/page-comparison.ts';
+import { unrepeated } from './consistency/page-end.ts';
 import { identityOf, type ListPage } from './list-page.ts';
-import { unrepeated } from './page-end.ts';
 import type { Lists } from './pages.ts';
 
 /** Rows by id: `null` for one that does not exist, the error for one whose read failed. */

@@ -1,6 +1,6 @@
 import type { Read, Row } from '../request.ts';
 import { placeOfOffset } from './anchor.ts';
-import { endOf } from './page-end.ts';
+import { pageEndOf } from './consistency/page-end.ts';
 import type { ListSource } from './read-pages.ts';
 import type { ListView } from './views/view.ts';
 import { DEFAULT_WINDOW, type WindowArguments } from './window.ts';
@@ -39,5 +39,5 @@ function cachedEnd<R extends Row>({ lists, list, access }: ListSource<R>): numbe
   const hit = lists.hit(list, 1, access);
   const page = hit?.state === 'fresh' ? hit.entry.value : null;
   if (!page) return null;
-  return endOf(page, 1, lists.pageSize).lastPage;
+  return pageEndOf(page, 1, lists.pageSize).lastPage;
 }

@@ -9,8 +9,8 @@ import type {
   Row,
 } from '../request.ts';
 import type { PageConsistency, Received } from './consistency/page-consistency.ts';
+import { isRepeated, pageEndOf, totalOf } from './consistency/page-end.ts';
 import { contentsOf } from './page-contents.ts';
-import { endOf, isRepeated, totalOf } from './page-end.ts';
 
 /** Additional properties of the read of a page. */
 export type PageReadOptions = Partial<
@@ -106,7 +106,7 @@ export class PageRead<R extends Row> implements Read<Page<R> | null>, PageTraits
 
   contents(page: Page<R> | null): PageContents | null {
     if (!page) return null;
-    const isLast = !this.#list.paged || endOf(page, this.#number, this.#size).last;
+    const isLast = !this.#list.paged || pageEndOf(page, this.#number, this.#size).last;
     return contentsOf(this.#list, page, { number: this.#number, isLast });
   }
 
@@ -177,7 +177,7 @@ export function listPageOf<R extends Row>(
   const { total, placeholder = null, arrival, distinct = false } = page;
   if (!list.paged) return wholePage(page.rows, { total, placeholder, arrival, distinct, writes });
   const perPage = page.perPage ?? pageSize;
-  const { last, certain } = endOf(page, number, pageSize);
+  const { last, certain } = pageEndOf(page, number, pageSize);
   const rows = isRepeated(page, number) ? [] : page.rows;
   return { number, rows, last, perPage, total, certain, placeholder, arrival, distinct, writes };
 }

@@ -4,6 +4,7 @@ import type { Hit } from '../cache/cache.ts';
 import type { Access, Looking } from '../operation.ts';
 import type { Reader } from '../reader.ts';
 import type { List, Page, Row, Write } from '../request.ts';
+import { pageEndOf } from './consistency/page-end.ts';
 import { ListEvidence } from './evidence/list-evidence.ts';
 import {
   type ListPage,
@@ -15,7 +16,6 @@ import {
   surePerPageAfter,
 } from './list-page.ts';
 import { type Outline, Outlines } from './outlines.ts';
-import { endOf } from './page-end.ts';
 
 /** Number of first pages of a list whose read objects are reused. */
 const MOST_READS = 8;
@@ -117,7 +117,7 @@ export class Lists {
     const isThere = listPage.rows.length > 0 || number === 1;
     if (isThere) outline.perPage = listPage.perPage;
     if (list.paged) outline.surePerPage = surePerPageAfter(listPage, page, outline.surePerPage);
-    outline.lastPage = lastPageAfter(listPage, endOf(page, number, this.pageSize).lastPage, {
+    outline.lastPage = lastPageAfter(listPage, pageEndOf(page, number, this.pageSize).lastPage, {
       before: outline.lastPage,
       follows: outline.asked.has(number - 1),
     });

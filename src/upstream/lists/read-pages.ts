@@ -4,9 +4,9 @@ import { type Steps, takeAll, until } from '../../scheduling/at-once.ts';
 import type { Access } from '../operation.ts';
 import type { List, PageTraits, Row } from '../request.ts';
 import { PageComparison } from './consistency/page-comparison.ts';
+import { unrepeated } from './consistency/page-end.ts';
 import type { Cursor } from './cursor.ts';
 import { identityOf, type ListPage, WHOLE } from './list-page.ts';
-import { unrepeated } from './page-end.ts';
 import type { Lists } from './pages.ts';
 import type { SortValue } from './views/view.ts';
 

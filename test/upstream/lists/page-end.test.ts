@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { endOf, totalOf } from '../../../src/upstream/lists/page-end.ts';
+import { pageEndOf, totalOf } from '../../../src/upstream/lists/consistency/page-end.ts';
 import type { Page, Row } from '../../../src/upstream/request.ts';
 
 /** A page of ten rows that says nothing. */
@@ -13,9 +13,9 @@ const page: Page<Row> = {
   sent: 10,
 };
 
-describe('endOf', () => {
+describe('pageEndOf', () => {
   const what = (members: Partial<Page<Row>>, number: number) => {
-    const { certain, last } = endOf({ ...page, ...members }, number, 10);
+    const { certain, last } = pageEndOf({ ...page, ...members }, number, 10);
     return last ? 'last' : certain ? 'more' : 'uncertain';
   };
 

@@ -10,8 +10,8 @@ import {
 import type { Access } from '../../operation.ts';
 import type { Reader } from '../../reader.ts';
 import type { Call, List, Page, Row } from '../../request.ts';
+import { isRepeated, pageEndOf } from '../consistency/page-end.ts';
 import type { Outline } from '../outlines.ts';
-import { endOf, isRepeated } from '../page-end.ts';
 
 /** The pages of lists, as far as they are cached. */
 interface CachedPages {
@@ -50,7 +50,7 @@ export class ListEvidence implements EvidenceLists {
   }
 
   #isLast(page: Page<Row>, number: number): boolean {
-    return endOf(page, number, this.#pages.pageSize).last;
+    return pageEndOf(page, number, this.#pages.pageSize).last;
   }
 
   /** A cached page. What it shows existed, also if it is outdated: so it serves for some time after a write. */
@@ -88,7 +88,7 @@ export class ListEvidence implements EvidenceLists {
       decode: (body, context) => {
         const page = list.decode(body, context);
         const end = list.paged
-          ? endOf(page, number, this.#pages.pageSize)
+          ? pageEndOf(page, number, this.#pages.pageSize)
           : { last: true, lastPage: 1 };
         return {
           number,

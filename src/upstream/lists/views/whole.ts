@@ -2,8 +2,8 @@ import { type AtOnce, type Steps, takeSteps, until } from '../../../scheduling/a
 import type { Access } from '../../operation.ts';
 import type { List, Page, Row } from '../../request.ts';
 import { areTorn } from '../consistency/page-comparison.ts';
+import { pageEndOf } from '../consistency/page-end.ts';
 import { identityOf } from '../list-page.ts';
-import { endOf } from '../page-end.ts';
 import type { Lists } from '../pages.ts';
 import { placeholderView } from '../placeholder-window.ts';
 import { type ListSource, PARENT_ABSENT, PLACEHOLDERS, ReadPages } from '../read-pages.ts';
@@ -75,7 +75,7 @@ export function readCached<R extends Row>(
     if (number !== next) continue;
     isTorn ||= before !== undefined && areTorn(before, page, (row) => identityOf(list, row));
     next += 1;
-    complete ||= endOf(page, number, lists.pageSize).last;
+    complete ||= pageEndOf(page, number, lists.pageSize).last;
   }
   return { rows: distinct(list, pages), complete: complete && !isTorn };
 }

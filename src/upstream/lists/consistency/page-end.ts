@@ -1,5 +1,4 @@
-import type { Page, Row } from '../request.ts';
-import type { ListPage } from './list-page.ts';
+import type { Page, Row } from '../../request.ts';
 
 /** What a page says of the end of its list. */
 export interface PageEnd {
@@ -9,6 +8,11 @@ export interface PageEnd {
   readonly certain: boolean;
   /** The number of the last page, as the page states it; null if it does not. */
   readonly lastPage: number | null;
+}
+
+/** A page with what it says of the end of its list. */
+interface EndingPage extends Pick<PageEnd, 'certain' | 'last'> {
+  readonly rows: readonly Row[];
 }
 
 /** The paging members of a page, as sent, and the number of its rows. */
@@ -36,7 +40,7 @@ export function isRepeated(page: Sent, requested: number): boolean {
  * installations `nextpage`, `maxpage` and `result` contradict each other, so what two of them say decides. Where one
  * stands against one, the next page is read as well, unless `nextpage` just keeps growing.
  */
-export function endOf(page: Sent, number: number, size: number): PageEnd {
+export function pageEndOf(page: Sent, number: number, size: number): PageEnd {
   const { maxPage, nextPage, perPage, sent } = page;
   const total = resultOf(page);
   const stated = [maxPage, total && perPage ? Math.ceil(total / perPage) : null];
@@ -69,7 +73,7 @@ export function endOf(page: Sent, number: number, size: number): PageEnd {
  * A page, or the empty page past the end if it has the rows of the page before it: an upstream that ignores the number
  * of a page, or repeats the last one, may not say so.
  */
-export function unrepeated<P extends ListPage<Row>>(page: P, before: P | null | undefined): P {
+export function unrepeated<P extends EndingPage>(page: P, before: P | null | undefined): P {
   if (!before || before.certain || page.rows.length === 0) return page;
   const isSame =
     page.rows.length === before.rows.length &&
@@ -99,7 +103,7 @@ export function totalOf(page: Sent, requested: number, size: number): number | n
   if (total < sent + number - 1) return null;
   const before = perPage === null && number > 1 ? null : (number - 1) * (perPage ?? 0);
   if (before !== null && number > 1 && total <= before) return null;
-  if (endOf(page, number, size).last)
+  if (pageEndOf(page, number, size).last)
     return before === null || total <= before + sent ? total : null;
   const isMore = saysMore(page, number, size);
   const isIn =
