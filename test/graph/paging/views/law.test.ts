@@ -29,7 +29,7 @@ const change = fc.oneof(
 );
 type Change = typeof change extends fc.Arbitrary<infer C> ? C : never;
 
-let made = 1000;
+let made = 10_000;
 
 /** Changes rows, those shown last among them, and returns the ids of those that are no longer what they were. */
 function apply(
