@@ -62,7 +62,11 @@ describe('An upstream that fails', () => {
     expect(await failWith({ kind: 'bad-key' }, 2)).toMatchObject({ inARow: 2, isUniform: true });
     const html = { inARow: 3, isUniform: true, reason: 'HTTP 200 with HTML' };
     expect(await failWith({ kind: 'html' }, 3)).toMatchObject(html);
-    const mixed = { inARow: 4, isUniform: false, reason: 'HTTP 404 with HTML' };
+    const mixed = {
+      inARow: 4,
+      isUniform: false,
+      reason: 'HTTP 404: the web server has nothing at its address',
+    };
     expect(await failWith({ kind: 'html', status: 404 }, 1)).toMatchObject(mixed);
     const key = { inARow: 1, isUniform: true, reason: 'API key rejected' };
     expect(await failWith({ kind: 'bad-key' }, 1)).toMatchObject(key);

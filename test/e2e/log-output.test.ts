@@ -103,7 +103,7 @@ describe('a log that is not read', () => {
     const ids = operationsOf(log);
     expect(ids.at(-1)).toBe(4000);
     expect(new Set(ids).size + Number.parseInt(missing?.msg ?? '', 10)).toBe(4001);
-    expect(linesOf(log).at(-1)).toMatchObject({ msg: 'stopping' });
+    expect(linesOf(log).at(-1)).toMatchObject({ msg: 'stopped' });
   });
 
   it('is written whole where reading begins at the end', async () => {
@@ -115,7 +115,7 @@ describe('a log that is not read', () => {
     const log = await text(child.stdout);
     expect(await closed).toEqual([0, null]);
     expect(operationsOf(log)).toHaveLength(600);
-    expect(linesOf(log).at(-1)).toMatchObject({ msg: 'stopping' });
+    expect(linesOf(log).at(-1)).toMatchObject({ msg: 'stopped' });
   });
 
   it('does not keep the process from its end', async () => {

@@ -159,7 +159,7 @@ describe('SIGTERM over a real upstream', () => {
     await sandbox.close();
     const lines = process.output().trim().split('\n');
     const logged = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
-    expect(logged.map(({ msg }) => msg)).toEqual(['started', 'stopping', 'operation']);
+    expect(logged.map(({ msg }) => msg)).toEqual(['started', 'stopping', 'operation', 'stopped']);
     expect(logged[2]).toMatchObject({ operation: 'Last', type: 'mutation', outcome: 'ok' });
     expect(process.output()).not.toContain(sandbox.links.key);
   });
