@@ -93,17 +93,15 @@ function stopper(
     stoppedAt = performance.now();
     if (say) say(`${signal}: waiting for running operations`);
     else gateway.logStop('stopping', { signal });
-    gateway.close().then(
-      () => {
-        if (say) say('stopped');
-        else gateway.logStop('stopped');
-        end(0);
-      },
-      (error: unknown) => {
-        process.stderr.write(`${describeFault(error).text}\n`);
-        end(exitCode.fault);
-      },
-    );
+    const stopped = (): void => {
+      if (say) say('stopped');
+      else gateway.logStop('stopped');
+      end(0);
+    };
+    gateway.close().then(stopped, (error: unknown) => {
+      process.stderr.write(`${describeFault(error).text}\n`);
+      end(exitCode.fault);
+    });
   };
 }
 
