@@ -235,7 +235,7 @@ export function parseInteger(value: unknown): number | null | undefined {
 }
 
 /** A 32-bit integer, the largest that the graph can return; a larger one is rejected. */
-export function parseSmallInteger(value: unknown): number | null | undefined {
+function parseSmallInteger(value: unknown): number | null | undefined {
   const number = parseInteger(value);
   return typeof number === 'number' && number !== (number | 0) ? undefined : number;
 }
