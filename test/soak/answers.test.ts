@@ -60,7 +60,29 @@ const behaviours: readonly Behaviour[] = [
   { makes: true, headers: { 'content-encoding': 'gzip' }, body: (text) => gzipSync(text) },
   { makes: true, headers: { 'content-encoding': 'br' }, body: (text) => brotliCompressSync(text) },
   { makes: true, status: 204, forWrites: true, body: () => '' },
+  ...[
+    (page: Row, rows: number) => ({ ...page, result: rows }),
+    (page: Row, rows: number) => ({ ...page, result: rows, maxpage: undefined }),
+    (page: Row) => ({ ...page, maxpage: undefined }),
+    (page: Row) => ({ ...page, maxpage: undefined, result: undefined }),
+    (page: Row) => ({ ...page, nextpage: page['currentpage'] }),
+    (page: Row) => ({ ...page, nextpage: 1 }),
+    (page: Row) => ({ ...page, nextpage: null }),
+    (page: Row) => ({ ...page, nextpage: undefined, maxpage: undefined, result: undefined }),
+  ].map((change) => ({ makes: true, body: (text: string) => paged(text, change) })),
+  { makes: true, body: (text) => text.replace(/:"(\d+)"/g, (_, count) => `:" ${count}.0 "`) },
 ];
+
+/** The body of a list with other paging members; any other body as it is. */
+function paged(text: string, change: (page: Row, rows: number) => Row): string {
+  const whole = JSON.parse(text) as Row;
+  const isInside = typeof whole['data'] === 'object';
+  const page = (isInside ? whole['data'] : whole) as Row | null;
+  if (page?.['maxpage'] === undefined) return text;
+  const rows = Object.values(page).find((value) => Array.isArray(value)) as Row[];
+  const changed = change(page, rows.length);
+  return JSON.stringify(isInside ? { ...whole, data: changed } : changed);
+}
 
 /** A server in front of an API that picks a behaviour for each request. */
 async function inFrontOf(target: string, roll: (sides: number) => number) {
@@ -128,6 +150,7 @@ it(
         LINKS_BASE_URL: links.url,
         MARKET_BASE_URL: market.url,
         PORT: '0',
+        LINKS_PAGE_SIZE: '10',
         MAX_WAIT_MS: '3000',
         // The longest pause is three windows.
         LINKS_RATE_WINDOW_MS: '100',
@@ -140,6 +163,7 @@ it(
     const names = async () =>
       (await rows(own, '/api/channels', 'channels')).map((row) => row['name']);
     const [known] = (await rows(own, '/api/channels', 'channels')) as { id: number }[];
+    const [code] = (await rows(own, '/api/qr', 'qrs')) as { id: number }[];
     const note = (what: string, code: string): void => {
       outcomes[code] = (outcomes[code] ?? 0) + 1;
       if (code === 'INTERNAL_SERVER_ERROR') wrong.push(`${what}: ${code}`);
@@ -160,7 +184,7 @@ it(
       for (let count = 0; count < operations; count += 1) {
         const name = `n${count}`;
         const hasName = async () => (await names()).includes(name);
-        const kind = roll(8);
+        const kind = roll(9);
         if (kind === 0) await write(`createChannel(input: { name: "${name}" })`, hasName);
         else if (kind === 1) {
           const headers = { 'idempotency-key': `"${name}"` };
@@ -187,6 +211,18 @@ it(
           const { data, errors } = await world.ask('{ seller { username } }');
           note('seller', errors[0]?.extensions?.code ?? 'right');
           if (errors.length === 0) expect(data).toEqual({ seller: { username: 'larkspurfinch' } });
+        } else if (kind === 6) {
+          const { data, errors, receipt } = await world.ask<{ qrCode: { statistics: Row } | null }>(
+            `{ qrCode(id: ${code?.id}) { statistics { clicks topCountries { label count } } } }`,
+          );
+          note('statistics', errors[0]?.extensions?.code ?? 'right');
+          if (errors.length > 0 || receipt.stale > 0) continue;
+          const { data: truth } = await own.links(`/api/qr/${code?.id}`);
+          const { clicks = null, topCountries = {} } = (truth as Row | undefined) ?? {};
+          const tops = Object.entries(topCountries as Row);
+          const counts = tops.map(([label, count]) => ({ label, count: Number(count) }));
+          const right = clicks === null ? null : { statistics: { clicks, topCountries: counts } };
+          expect(data.qrCode).toEqual(right);
         } else {
           const { data, errors, receipt } = await world.ask<{
             channels: { nodes: Row[]; totalCount: number | null };

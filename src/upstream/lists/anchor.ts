@@ -17,7 +17,7 @@ export const FIRST_PLACE: Place = { page: 1, index: 0 };
 /** A bound for forged cursors: no list has more pages, and larger integers are not exact. */
 const FURTHEST_PAGE = 1_000_000_000;
 
-/** The rows of a cursor are searched on the pages with this many rows before and after its former page. */
+/** The rows of a cursor are searched on the pages with at most this many rows before and after its former page. */
 const ROWS_MOVED = 30;
 
 /** The pages of a list as they are now: each costs 0 or 1 upstream request. */
@@ -175,7 +175,8 @@ class Anchor<R extends Row> {
     const { page } = this.#origin;
     const guess = placeOfOffset(this.#originOffset + this.#growth, this.#perPage).page;
     const isInside = (this.#looked.get(page)?.rows.length ?? 0) > 0;
-    const reach = isInside ? Math.ceil(ROWS_MOVED / this.#perPage) : 1;
+    const moved = this.#cursor.total === undefined ? ROWS_MOVED : Math.abs(this.#growth);
+    const reach = isInside ? Math.ceil(Math.min(moved, ROWS_MOVED) / this.#perPage) || 1 : 1;
     const towards = this.#growth > 0 ? 1 : -1;
     const around = upFrom(1, reach).flatMap((away) => [
       page + towards * away,

@@ -159,19 +159,20 @@ export class Play {
     const run = async (): Promise<void> => {
       const query = `mutation { result: ${mutation} { __typename ${selection} } }`;
       const { ask } = this.#options;
-      const { data, errors, receipt } = await ask<{ result: Row } | null>(query, {}, PATIENT);
+      const { data, errors, receipt } = await ask<{ result: Row | null }>(query, {}, PATIENT);
       remove?.();
-      const typename = data?.result['__typename'];
+      const result = data?.result ?? null;
+      const typename = result?.['__typename'];
       expect(typename, JSON.stringify(data)).not.toBe('InvalidInput');
       const unknown = errors.some(({ extensions }) => extensions?.code === 'OUTCOME_UNKNOWN');
       const done = unknown
         ? fate === 'lost, done' && attempt.possible
-        : data !== null && typename !== 'Rejected';
+        : result !== null && typename !== 'Rejected';
       attempt.end(done, unknown);
-      if (shows && done && data && errors.length === 0) {
+      if (shows && done && result && errors.length === 0) {
         // What it reads afterwards was read at some time since it began, but not before its own write.
         const isStale = receipt.stale > 0;
-        for (const sighting of see(shows, data.result, { since: begun, isStale })) {
+        for (const sighting of see(shows, result, { since: begun, isStale })) {
           const own = sighting.register in effect.values;
           this.sightings.push(own ? { ...sighting, since: this.#options.truth.now } : sighting);
         }

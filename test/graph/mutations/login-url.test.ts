@@ -92,7 +92,7 @@ describe('Mutation.createLoginUrl', () => {
   ] as [string, Fault][])('is not sent again after %s', async (_, fault) => {
     stage.sandbox.links.fault({ ...fault, path, times: 1 });
     const { data, errors, calls } = await stage.change(making, selection);
-    expect(data).toBeNull();
+    expect(data).toEqual({ result: null });
     expect(errors[0]?.extensions).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
     expect(errors[0]?.message).toContain('It is safe to retry.');
     expect(calls).toEqual([call]);

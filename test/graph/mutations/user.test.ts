@@ -149,7 +149,7 @@ describe('Mutation.createUser', () => {
   it('is no matter for a form when the key is not an administrator’s', async () => {
     const world = await stage.open({ env: { LINKS_API_KEY: stage.sandbox.links.keys.pro } });
     const { data, errors } = await stage.change(creating, 'User { databaseId }', world);
-    expect(data).toBeNull();
+    expect(data).toEqual({ result: null });
     expect(errors[0]?.extensions).toMatchObject({ code: 'UPSTREAM_FORBIDDEN' });
   });
 
