@@ -112,6 +112,8 @@ class Run {
   readonly #clock: QuickClock;
   readonly #roll: (sides: number) => number;
   readonly #complete: boolean;
+  /** The writes whose outcome is unknown. */
+  readonly #unknown = new Set<string>();
 
   constructor(options: {
     gateway: Gateway;
@@ -150,7 +152,8 @@ class Run {
     for (const id of this.#upstream.ids(noun)) {
       const name = rows.get(id);
       if (name === undefined && !whole) continue;
-      const fault = this.#check(noun, id, name ?? null, { since, order: asked.order });
+      const isStale = answer.receipt.stale > 0;
+      const fault = this.#check(noun, id, name ?? null, { since, order: asked.order, isStale });
       if (fault) this.result.wrong.push(`${view.query} at ${asked.at}: ${fault}`);
     }
   }
@@ -160,10 +163,14 @@ class Run {
     noun: Noun,
     id: number,
     name: string | null,
-    { since, order }: { readonly since: number; readonly order: number },
+    { since, order, isStale }: { since: number; order: number; isStale: boolean },
   ): string | null {
     const versions = this.#upstream.versions(noun, id);
-    const due = versions.findLastIndex(({ answered }) => answered <= order && answered > 0);
+    // While the API fails, a row is shown as it was before a write with an unknown outcome.
+    const due = versions.findLastIndex(
+      ({ answered, by }) =>
+        answered <= order && answered > 0 && !(isStale && this.#unknown.has(by ?? '')),
+    );
     const fits = versions.some((version, n) => {
       const until = versions[n + 1]?.at ?? Number.POSITIVE_INFINITY;
       return version.name === name && n >= due && until >= since;
@@ -190,7 +197,9 @@ class Run {
       `updateChannel(input: { id: ${id}, name: "${name}" }) { __typename ${made} }`,
       `delete${type}(id: ${id}) { __typename }`,
     ][kind];
+    const unknown = this.result.outcomes['OUTCOME_UNKNOWN'];
     const answer = await this.#ask(`mutation { row: ${mutation} }`);
+    if (this.result.outcomes['OUTCOME_UNKNOWN'] !== unknown) this.#unknown.add(by);
     // An error means that it may have happened, which holds from then on as well.
     this.#upstream.answered(by);
     const row = answer?.data['row'] as Readonly<Record<string, unknown>> | undefined;
