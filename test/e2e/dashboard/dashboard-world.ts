@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
+import { isLocal } from '../../../src/http/door/local-caller.ts';
 import { type Fault, type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { PLENTY } from '../../support/gateway.ts';
 import { type Running, start } from '../../support/process.ts';
@@ -70,7 +71,7 @@ export async function startDemo(
 /** A demo over a sandbox of its own, whose limit is out of the way unless `limit` says otherwise. */
 export async function startDashboard(options: DashboardOptions = {}): Promise<DashboardWorld> {
   const { requests, windowMs } = options.limit ?? { requests: PLENTY, windowMs: 60_000 };
-  const sandbox = await startSandbox({ limit: { requests, windowMs } });
+  const sandbox = await startSandbox({ limit: { requests, windowMs }, isLocal });
   const { links, market } = sandbox;
   const folder = mkdtempSync(join(tmpdir(), 'dashboard-state-'));
   await options.prepare?.(sandbox, folder);
