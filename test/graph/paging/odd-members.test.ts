@@ -145,6 +145,14 @@ function membersOf(style: Readonly<Record<string, unknown>>): Members {
   };
 }
 
+/** Short pages of an unstated size, of which the last is shorter and says that one more follows. */
+const growing = (maxpage: 'pages' | 'none') => {
+  const said = { result: 'rows', perpage: 'none', currentpage: 'number', maxpage } as const;
+  const style = { ...said, nextpage: 'grows', past: 'error', asText: false } as const;
+  const sizes = { rows: 36, limit: 10, clamp: 7, step: 500 } as const;
+  return { ...sizes, name: 'domains', style: { ...style, members: membersOf(style) } };
+};
+
 describe('A list', () => {
   it('shows all rows once, with at most one request more than the fewest', async () => {
     const scene = fc.record({
@@ -196,7 +204,7 @@ describe('A list', () => {
           await world.close();
         }
       }),
-      { numRuns: rounds(25) },
+      { numRuns: rounds(25), examples: [[growing('pages')], [growing('none')]] },
     );
   });
 });

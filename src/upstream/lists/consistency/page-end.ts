@@ -63,7 +63,9 @@ export function pageEndOf(page: Sent, number: number, size: number): PageEnd {
   if (end > more || (end === more && next === true)) {
     return { last: true, certain: true, lastPage: number };
   }
-  const certain = (max === true || rest === true) && more > end + (isEither ? 1 : 0);
+  // Without the size of the pages, a short last page looks as one of many short ones.
+  const isSure = max === true || (rest === true && (perPage !== null || number === 1));
+  const certain = isSure && more > end + (isEither ? 1 : 0);
   const ahead = stated.filter((each) => each !== null && each > number) as number[];
   const isKnown = certain && ahead.length > 0;
   return { last: false, certain, lastPage: isKnown ? Math.min(...ahead) : null };
