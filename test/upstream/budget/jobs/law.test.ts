@@ -21,7 +21,30 @@ const isOf =
 const waiting = (world: World, ...lanes: WantedSlot['lane'][]): number =>
   owners.flatMap((owner) => world.waitingOf(owner)).filter(isOf(...lanes)).length;
 
+type Request = typeof requests extends fc.Arbitrary<(infer T)[]> ? T : never;
+
 const jobsOut = ({ held }: KeyBudget): number => held.filter(({ bulk }) => bulk).length;
+
+const asked = {
+  atMs: 0,
+  owner: 'one',
+  lane: 'write',
+  caller: 'a',
+  latencyMs: 0,
+  sent: true,
+} as const;
+const silent = { ...asked, remaining: null, limit: null, refusedMs: null };
+/** A write that leaves the last slot to a new caller, while the minimum rate of jobs is due. */
+const heldWrite: [number, { writes: number; newcomers: number }, Request[]] = [
+  2,
+  { writes: 0.2, newcomers: 0.4 },
+  [
+    { ...silent, latencyMs: 21, limit: 5 },
+    { ...silent, atMs: 21, lane: 'bulk', sent: false },
+    { ...silent, remaining: 2, limit: 6 },
+    { ...silent, atMs: 21, sent: false },
+  ],
+];
 
 describe('The law of jobs', () => {
   it('gives them one slot at a time, which no other request that waits could use', () => {
@@ -56,7 +79,7 @@ describe('The law of jobs', () => {
           expect(waiting(world, 'write')).toBeLessThanOrEqual(roomOf(b, () => true).free);
         });
       }),
-      { numRuns: rounds(80) },
+      { numRuns: rounds(80), examples: [heldWrite] },
     );
   });
 
