@@ -19,8 +19,6 @@ export interface Plan {
   readonly fits: boolean;
   /** Milliseconds until the first of its requests would leave, where the gateway sends it. */
   readonly startsInMs?: number;
-  /** Milliseconds until its last answer would be there, where the gateway sends it. */
-  readonly readyInMs?: number;
 }
 
 /** An error as GraphQL has it. */

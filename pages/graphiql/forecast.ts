@@ -75,10 +75,7 @@ export class Forecast {
   }
 }
 
-function planText(
-  { calls, exact, fits, readyInMs, saved, startsInMs }: Plan,
-  agoMs: number,
-): string {
+function planText({ calls, exact, fits, saved, startsInMs }: Plan, agoMs: number): string {
   const kept = saved.cache + saved.coalesced;
   if (!fits) return `too expensive: about ${requestsText(calls)}, over the limit per operation`;
   const about = calls === 0 ? 'probably none' : `about ${requestsText(calls)}`;
@@ -88,8 +85,6 @@ function planText(
   if (calls > 0 && startsInMs !== undefined) {
     const startMs = startsInMs - agoMs;
     words.push(startMs > 0 ? `starts in ${awayText(startMs)}` : 'starts now');
-    const readyMs = (readyInMs ?? 0) - agoMs;
-    if (readyMs > Math.max(0, startMs) + 1000) words.push(`ready in ${awayText(readyMs)}`);
   }
   return words.join(', ');
 }

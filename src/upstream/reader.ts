@@ -152,7 +152,7 @@ export class Reader {
     if (!sharedCache || !this.#mayShare(looking)) return undefined;
     const prefetched = sharedCache.prefetchAll(reads.map((read) => cached.keyed(read, credential)));
     if (mode?.kind !== 'planned') return prefetched;
-    return prefetched && mode.dryRun.timeline.looks(prefetched);
+    return prefetched && mode.dryRun.rounds.looks(prefetched);
   }
 
   /**
@@ -181,7 +181,7 @@ export class Reader {
     const usable = hit && hit.state !== 'fallback' ? hit : undefined;
     if (mode?.kind === 'planned') {
       // What is cached by then depends on the responses before.
-      if (!usable && mode.dryRun.timeline.hasAnswered) mode.dryRun.guesses();
+      if (!usable && mode.dryRun.rounds.hasAnswered) mode.dryRun.guesses();
       if (usable) mode.dryRun.hit(of.key);
     } else if (mode?.kind === 'watched') {
       mode.watcher.begin(of, (changed, watchers) => cached.watch(of, changed, watchers))();

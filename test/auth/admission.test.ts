@@ -60,9 +60,8 @@ describe('a made-up key', () => {
       saved: { cache: 0, coalesced: 0 },
       exact: false,
       fits: true,
-      startsInMs: 0,
       // What a key of its own would take: nothing of the gateway's own queue.
-      readyInMs: 200,
+      startsInMs: 0,
       requests: [expect.objectContaining({ upstream: 'LINKS', resource: 'account', calls: 1 })],
       more: 0,
     });
@@ -203,7 +202,6 @@ describe('a key that the upstream has accepted', () => {
         exact: true,
         fits: true,
         startsInMs: 0,
-        readyInMs: 0,
         requests: [],
         more: 0,
       },

@@ -29,9 +29,7 @@ describeWith(redisServer, 'The forecast of a budget that replicas share', () => 
     let told = await plan('d');
     // What was spent is heard of with the next beat.
     while (told.startsInMs === 0) told = await plan('d');
-    const { startsInMs, readyInMs } = told;
-    expect(readyInMs).toBeGreaterThan(startsInMs);
     // What is known needs no slot.
-    expect(await plan('b')).toMatchObject({ startsInMs: 0, readyInMs: 0 });
+    expect(await plan('b')).toMatchObject({ calls: 0, startsInMs: 0 });
   });
 });

@@ -16,7 +16,6 @@ describe('DryRun', () => {
       exact: true,
       fits: true,
       startsInMs: 0,
-      readyInMs: 0,
       requests: [],
       more: 0,
     });

@@ -280,14 +280,4 @@ describe('A shared request', () => {
     await clock.advance(30_000);
     await over;
   });
-
-  test('is under way from when it leaves, and not while it waits', async () => {
-    const { clock, request, person } = await slow(1000);
-    const shared = request('x', { attempts: [new Promise<never>(() => {})] });
-    void shared.wait(person(90_000).caller);
-    await clock.advance(30_000);
-    expect([shared.ageMs, shared.underWayMs]).toEqual([30_000, 0]);
-    await clock.advance(32_000);
-    expect([shared.ageMs, shared.underWayMs]).toEqual([62_000, 1000]);
-  });
 });

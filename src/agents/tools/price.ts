@@ -17,7 +17,7 @@ export function priceTool({
     name: 'graph_price',
     title: 'Price an operation',
     description:
-      'What an operation would cost, without executing it: upstream calls, when it starts and is ready, whether it fits the limits. For a mutation also its effects, to show to the person, and the confirmation that graph_change needs.',
+      'What an operation would cost, without executing it: upstream calls, when it starts, whether it fits the limits. For a mutation also its effects, to show to the person, and the confirmation that graph_change needs.',
     input: objectSchema(OPERATION, ['operation']),
     annotations: READS,
     async run(call, args) {
@@ -30,7 +30,6 @@ export function priceTool({
         exact: plan.exact,
         fits: plan.fits,
         startsInMs: plan.startsInMs,
-        readyInMs: plan.readyInMs,
         fromCache: plan.saved.cache,
       };
       const isRefused = plan === null || errors.length > 0;

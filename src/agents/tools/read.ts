@@ -72,7 +72,7 @@ export async function read(
     throw new ToolError(
       'TOO_MANY_CALLS',
       `The query needs ${priceText(plan)}, more than maxCalls, which is ${maxCalls}. Ask for fewer rows or fields, or raise maxCalls. For a whole list, graph_job exports it.`,
-      { calls: plan.calls, startsInMs: plan.startsInMs, readyInMs: plan.readyInMs },
+      { calls: plan.calls, startsInMs: plan.startsInMs },
     );
   }
   const answer = await graph.execute(call, operation, terms);

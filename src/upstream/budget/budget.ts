@@ -232,7 +232,7 @@ export interface Budget {
   /** The limits of the class of a caller, and what of them is used; none if it has no limits. */
   quotasOf(caller: string): readonly QuotaUse[];
   /**
-   * A simulation of the queue, for waiting and hypothetical requests, on the assumption that no others arrive. No
+   * A simulation of the queue, for waiting and hypothetical requests of jobs, on the assumption that no others arrive. No
    * request is sent for `heldMs` milliseconds, as while the circuit breaker is open. Costs no upstream request, takes
    * no slot, and changes nothing.
    */

@@ -1,7 +1,6 @@
 import type { UpstreamName } from '../../errors.ts';
-import type { QueueForecast } from '../budget/estimates/queue-forecast.ts';
+import { Rounds } from './rounds.ts';
 import { StandIns } from './stand-ins.ts';
-import { Timeline } from './timeline.ts';
 
 /** Requests of an operation that the same fields need. */
 interface PlannedRequest {
@@ -35,13 +34,8 @@ export interface OperationPlan {
   readonly exact: boolean;
   /** False if the operation would exceed its limit: a part of it would be rejected. */
   readonly fits: boolean;
-  /** Milliseconds until the first of its requests would be sent; 0 if it sends none, or a slot is free. */
+  /** Estimated milliseconds until the first of its requests would be sent; 0 if it sends none, or a slot is free. */
   readonly startsInMs: number;
-  /**
-   * Milliseconds until its last response would arrive: it includes waits for slots and for responses that lead to
-   * further requests, with recent response times. It assumes no other requests.
-   */
-  readonly readyInMs: number;
   /** Its requests by resource and by the fields that need them, the most expensive first; at most 50. */
   readonly requests: readonly PlannedRequest[];
   /** Number of its requests without an entry. */
@@ -55,21 +49,13 @@ interface CountedRead {
   readonly about?: number | undefined;
 }
 
-/** A counted request of a dry run. */
-interface Counted {
-  /** The name under which it is counted. */
-  readonly name: string;
-  /** Number of requests of that name that were not counted before. */
-  readonly requests: number;
-}
-
 /**
  * Counts the upstream requests that one operation would need. Reads requested before the first placeholder is
  * returned do not depend on responses; later ones can, and are an estimate.
  */
 export class DryRun {
   readonly standIns = new StandIns();
-  readonly timeline = new Timeline();
+  readonly rounds = new Rounds();
   /** Number of requests for each read. */
   readonly #calls = new Map<string, number>();
   readonly #callsTo: Record<UpstreamName, number> = { LINKS: 0, MARKET: 0 };
@@ -83,17 +69,15 @@ export class DryRun {
   readonly #written = new Set<string>();
   /** The limits of the operation. It has one credential for each upstream. */
   readonly #limits = new Map<UpstreamName, number>();
-  /** The simulated queues of its keys. */
-  readonly #queues = new Map<UpstreamName, QueueForecast>();
-  /** When each awaited response arrives, by name. */
-  readonly #arrivals = new Map<string, Promise<unknown>>();
+  /** When the first request to each upstream is sent, in milliseconds. */
+  readonly #starts = new Map<UpstreamName, number>();
 
   /**
    * A cache entry would be used. After a response, what is looked up in it can depend on that response, unless the same
    * walk reads it again (`isAgain`).
    */
   hit(key: string, isAgain = false): void {
-    if (this.timeline.hasAnswered && !(isAgain && this.#hits.has(key))) this.guesses();
+    if (this.rounds.hasAnswered && !(isAgain && this.#hits.has(key))) this.guesses();
     this.#hits.add(key);
   }
 
@@ -104,22 +88,22 @@ export class DryRun {
   }
 
   /** A request would be sent, once for all its readers, for each of its rows. */
-  calls({ key, about }: CountedRead, wanted: Wanted): Counted {
+  calls({ key, about }: CountedRead, wanted: Wanted): void {
     const name = this.standIns.nameOf(key, about);
     this.#asked(name);
-    return this.#count(name, this.standIns.rowsOf(about), wanted);
+    this.#count(name, this.standIns.rowsOf(about), wanted);
   }
 
   /** A write would be sent. It is never shared, and does not depend on other responses. */
-  writes(wanted: Wanted): Counted {
+  writes(wanted: Wanted): void {
     this.#unshared += 1;
-    return this.#count(`unshared ${this.#unshared}`, 1, wanted);
+    this.#count(`unshared ${this.#unshared}`, 1, wanted);
   }
 
   /** A read would be sent that cannot be shared. */
-  callsUnshared(wanted: Wanted): Counted {
+  callsUnshared(wanted: Wanted): void {
     this.#unshared += 1;
-    return this.calls({ key: `unshared ${this.#unshared}` }, wanted);
+    this.calls({ key: `unshared ${this.#unshared}` }, wanted);
   }
 
   /** Whether a request for this is counted already. */
@@ -142,20 +126,9 @@ export class DryRun {
     return this.#written.size > 0 && tags().some((tag) => this.#written.has(tag));
   }
 
-  /** Waits for a response by name; with `isMore`, for additional responses of that name. */
-  arrival(name: string, wait: () => Promise<unknown>, isMore = false): Promise<unknown> {
-    const known = isMore ? undefined : this.#arrivals.get(name);
-    if (known) return this.timeline.again(known);
-    const arrival = wait();
-    this.#arrivals.set(name, arrival);
-    return arrival;
-  }
-
-  /** The queue of requests to an upstream, initially as `forecast` returns it. */
-  queueOf(upstream: UpstreamName, forecast: () => QueueForecast): QueueForecast {
-    const queue = this.#queues.get(upstream) ?? forecast();
-    this.#queues.set(upstream, queue);
-    return queue;
+  /** When a request to an upstream would be sent, in milliseconds; looked up for the first one. */
+  startsIn(upstream: UpstreamName, estimate: () => number): void {
+    if (!this.#starts.has(upstream)) this.#starts.set(upstream, estimate());
   }
 
   /** Compares the count with the limit of one operation for an upstream: looked up once. */
@@ -176,25 +149,23 @@ export class DryRun {
       saved: { cache: this.#hits.size, coalesced: this.#joined.size },
       exact: this.#exact,
       fits: this.#fits,
-      startsInMs: this.timeline.startsInMs,
-      readyInMs: this.timeline.readyInMs,
+      startsInMs: this.#starts.size === 0 ? 0 : Math.ceil(Math.min(...this.#starts.values())),
       ...this.#planned.told,
     };
   }
 
-  #count(name: string, times: number, wanted: Wanted): Counted {
+  #count(name: string, times: number, wanted: Wanted): void {
     // If several windows share rows, the longest contains all of them.
     const before = this.#calls.get(name) ?? 0;
     const most = Math.max(before, times);
     this.#calls.set(name, most);
     this.#callsTo[wanted.upstream] += most - before;
     this.#planned.note(name, most, wanted);
-    return { name, requests: most - before };
   }
 
   #asked(key: string): void {
     const known = this.#calls.has(key) || this.#joined.has(key);
-    if (this.timeline.hasAnswered && !known) this.guesses();
+    if (this.rounds.hasAnswered && !known) this.guesses();
   }
 }
 

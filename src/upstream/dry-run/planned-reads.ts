@@ -1,16 +1,7 @@
-import type { Credential } from '../../auth/credential.ts';
-import type { QueueForecast } from '../budget/estimates/queue-forecast.ts';
 import type { Hit } from '../cache/cache.ts';
 import { type KeyedRead, tagsOfAnswer } from '../cache/key.ts';
 import type { Client } from '../client.ts';
-import {
-  type Access,
-  type Caller,
-  laneOf,
-  mostCallsOf,
-  namedInBudget,
-  type PlannedMode,
-} from '../operation.ts';
+import { type Access, mostCallsOf, namedInBudget, type PlannedMode } from '../operation.ts';
 import type { Call, Read, Write } from '../request.ts';
 import { resourceOf } from '../wire/exchange.ts';
 import type { DryRun, Wanted } from './dry-run.ts';
@@ -37,7 +28,7 @@ export class PlannedReads {
     const { key, read } = of;
     return caller.receipt.track(async () => {
       const prefetched = this.#client.sharedCache?.prefetchAll([of]);
-      if (prefetched) await dryRun.timeline.looks(prefetched);
+      if (prefetched) await dryRun.rounds.looks(prefetched);
       const found = this.#client.cached.peek(of, caller);
       const hit = found && this.unlessWritten(of, found, dryRun);
       // Whether an old response is still sufficient depends on the free budget at that time.
@@ -47,12 +38,13 @@ export class PlannedReads {
         return hit.entry.value;
       }
       const isOwn = dryRun.counts({ key, about: read.about });
-      const arrival =
-        !isOwn && this.#client.inFlight.isExpected(key)
-          ? this.#joins(of, caller, dryRun)
-          : this.#calls(of, access, { dryRun, ...mode });
+      if (!isOwn && this.#client.inFlight.isExpected(key)) dryRun.joins(key);
+      else {
+        dryRun.calls({ key, about: read.about }, this.#wanted(read, mode, 'read'));
+        this.#sends(access, 'interactive', dryRun);
+      }
       if (read.page?.uncertain || read.page?.reload) dryRun.guesses();
-      await arrival;
+      await dryRun.rounds.response();
       // A page determines whether more pages are read, unless the reader needs only this one.
       if (read.page && !mode.suffices?.(read)) dryRun.guesses();
       // What an old response has is closer to the new one than a placeholder.
@@ -65,9 +57,9 @@ export class PlannedReads {
     const { dryRun } = mode;
     return access.caller.receipt.track(async () => {
       await write.guard?.();
-      const { requests } = dryRun.writes(this.#wanted(write, mode, 'write'));
-      this.#checkLimit(access, dryRun);
-      await this.#send(requests, access, 'write', dryRun);
+      dryRun.writes(this.#wanted(write, mode, 'write'));
+      this.#sends(access, 'write', dryRun);
+      await dryRun.rounds.response();
       const madeUp = dryRun.standIns.answerToWrite(write);
       const touched = write.touches(madeUp?.value ?? null);
       dryRun.written(this.#client.cached.tagsOf(touched, access.credential));
@@ -80,9 +72,9 @@ export class PlannedReads {
   readSecret(call: Call<unknown>, access: Access, mode: PlannedMode): Promise<never> {
     const { dryRun } = mode;
     return access.caller.receipt.track(async () => {
-      const { requests } = dryRun.callsUnshared(this.#wanted(call, mode, 'read'));
-      this.#checkLimit(access, dryRun);
-      await this.#send(requests, access, 'interactive', dryRun);
+      dryRun.callsUnshared(this.#wanted(call, mode, 'read'));
+      this.#sends(access, 'interactive', dryRun);
+      await dryRun.rounds.response();
       throw new NotSent();
     });
   }
@@ -92,48 +84,14 @@ export class PlannedReads {
     return dryRun.hasWritten(() => tagsOfAnswer(of, hit.entry.value)) ? undefined : hit;
   }
 
-  #checkLimit({ caller, credential }: Access, dryRun: DryRun): void {
-    const { budgets, upstream } = this.#client;
+  /** Compares the count with the limit of the operation, and notes when a request would be sent. */
+  #sends({ caller, credential }: Access, lane: 'write' | 'interactive', dryRun: DryRun): void {
+    const { budgets, heldMs, upstream } = this.#client;
     dryRun.checkLimit(upstream, () => mostCallsOf(caller, budgets.maxCalls(credential)));
-  }
-
-  /** Waits for a request of another operation. */
-  #joins(of: KeyedRead, reader: Caller, dryRun: DryRun): Promise<unknown> {
-    dryRun.joins(of.key);
-    const queue = this.#queueOf(of.credential, dryRun);
-    const [caller, lane] = [namedInBudget(reader), laneOf(reader, 'interactive', queue)];
-    const job = this.#client.inFlight.find(of.key)?.waiters;
-    const restMs = Math.max(0, queue.latencyMs - (job?.underWayMs ?? 0));
-    return dryRun.arrival(of.key, () =>
-      dryRun.timeline.joins(queue, { job, caller, lane, restMs }),
-    );
-  }
-
-  /** Counts a request, and waits for its simulated response. */
-  #calls({ key, read }: KeyedRead, access: Access, mode: Omit<PlannedMode, 'kind'>) {
-    const { dryRun } = mode;
-    const wanted = this.#wanted(read, mode, 'read');
-    const { name, requests } = dryRun.calls({ key, about: read.about }, wanted);
-    this.#checkLimit(access, dryRun);
-    const send = () => this.#send(requests, access, 'interactive', dryRun);
-    return dryRun.arrival(name, send, requests > 0);
-  }
-
-  #send(
-    requests: number,
-    { caller, credential }: Access,
-    lane: 'write' | 'interactive',
-    dryRun: DryRun,
-  ): Promise<void> {
-    const queue = this.#queueOf(credential, dryRun);
-    const sent = { lane: laneOf(caller, lane, queue), caller: namedInBudget(caller), requests };
-    return dryRun.timeline.sends(queue, sent);
-  }
-
-  #queueOf(credential: Credential, dryRun: DryRun): QueueForecast {
-    return dryRun.queueOf(this.#client.upstream, () =>
-      this.#client.budgets.lookAt(credential).forecast(this.#client.heldMs),
-    );
+    dryRun.startsIn(upstream, () => {
+      const estimateMs = budgets.lookAt(credential).estimate(lane, namedInBudget(caller));
+      return Math.max(heldMs, estimateMs);
+    });
   }
 
   #wanted(

@@ -70,7 +70,6 @@ export class Waiters<T> implements SlotRequest {
   #isPaid: boolean;
   readonly #openedAt: number;
   #queuedAt: number;
-  #sentAt = Number.POSITIVE_INFINITY;
   /** Whether the latest event said that it waits in its lane. */
   #isEmittedAsQueued = false;
   /** Whether it is sent without a waiting caller, for later ones. */
@@ -102,11 +101,6 @@ export class Waiters<T> implements SlotRequest {
   /** Milliseconds since it was created. */
   get ageMs(): number {
     return this.#options.clock.now() - this.#openedAt;
-  }
-
-  /** Milliseconds since it was sent; 0 before. */
-  get underWayMs(): number {
-    return Math.max(0, this.#options.clock.now() - this.#sentAt);
   }
 
   /**
@@ -276,9 +270,7 @@ export class Waiters<T> implements SlotRequest {
     this.#emitQueue();
     for (const waiter of this.#waiters) waiter.endQueue();
     const { clock, events, upstream } = this.#options;
-    const now = clock.now();
-    this.#sentAt = now;
-    events?.emit('waited', { upstream, lane: this.lane, ms: now - this.#queuedAt });
+    events?.emit('waited', { upstream, lane: this.lane, ms: clock.now() - this.#queuedAt });
   }
 
   /** Gives the result to all callers that still wait. */

@@ -2,7 +2,6 @@ import type { IsHeld, Lanes, Waiting } from '../lanes.ts';
 import { type BudgetView, heldMsOf } from '../law/availability.ts';
 import { Allowances } from '../law/callers/allowances.ts';
 import { classOf } from '../law/callers/caller-names.ts';
-import { laneWithin } from '../law/callers/lane-turns.ts';
 import type { CallerWaits } from '../law/callers/turns.ts';
 import { claimSlots } from '../law/claim.ts';
 import { copyOf, type KeyBudget, type Lane, type TurnLane } from '../law/document.ts';
@@ -43,8 +42,6 @@ export class QueueForecast {
   readonly #budget: KeyBudget;
   readonly #lanes: Lanes<Waiting>;
   readonly #view: BudgetView;
-  /** Substitutes for promoted requests: the requests themselves must not change. */
-  readonly #standIns = new Map<Waiting, Waiting>();
   /** In the order of arrival. */
   readonly #answers: Answer[];
   /** The simulated time, on the clock of the budget. */
@@ -79,45 +76,11 @@ export class QueueForecast {
     }
   }
 
-  /** See `Budget.laneOf`. */
-  laneOf<L extends TurnLane>(lane: L, caller: string): L | 'bulk' {
-    return laneWithin(this.#view.rules, lane, caller);
-  }
-
   /** Queues a hypothetical request after all that its caller has queued so far. */
   add(lane: TurnLane | 'bulk', caller: string): Waiting {
     const waiting = { lane, caller, urgency: () => 0 };
     this.#lanes.add(waiting);
     return waiting;
-  }
-
-  /**
-   * The substitute for a request once a caller waits for it too, see `Budget.promote`, in the lane of that caller;
-   * undefined if it does not wait.
-   */
-  join(request: Waiting, caller: string, lane: 'interactive' | 'bulk'): Waiting | undefined {
-    const waiting = this.#standIns.get(request) ?? request;
-    if (this.#isSooner(waiting, caller, lane)) return waiting;
-    if (!this.#lanes.remove(waiting)) return undefined;
-    const promoted = this.add(lane, caller);
-    this.#standIns.set(request, promoted);
-    return promoted;
-  }
-
-  /** Whether a request waits that is sent no later than a new one of a caller in its lane. */
-  #isSooner(waiting: Waiting, caller: string, lane: 'interactive' | 'bulk'): boolean {
-    if (waiting.lane === 'refresh') return false;
-    if (waiting.lane === 'bulk') {
-      return lane === 'bulk' && this.#lanes.has(waiting);
-    }
-    const position = this.#lanes.position(waiting);
-    if (position === undefined) return false;
-    if (lane === 'bulk' || waiting.caller === caller) return true;
-    const { isHeld } = this.#held;
-    const isLate =
-      isHeld(this.#lanes.callerOf(waiting), waiting.lane) &&
-      !isHeld(this.#lanes.nameOf(caller), 'interactive');
-    return !isLate && position <= this.#lanes.ahead('interactive', caller);
   }
 
   /** When the next waiting request is sent, at `nowMs` or later; infinite if no caller waits. */
@@ -266,11 +229,6 @@ export class QueueForecast {
 
   get windowMs(): number {
     return this.#view.rules.windowMs;
-  }
-
-  /** Minimum time in milliseconds for this many requests when the window is full. */
-  windowsMs(requests: number): number {
-    return Math.ceil(requests / this.limit) * (this.#view.rules.windowMs + this.latencyMs);
   }
 
   /** Advances the time, and processes the responses that arrive until then. */
