@@ -15,7 +15,6 @@ import { ListenError } from './http/socket/listen.ts';
 import { openJobFolder } from './jobs/storage/open-folder.ts';
 import { dailyReads } from './links/history/watched-lists.ts';
 import type { EventStream } from './observe/event-stream.ts';
-import { HistoryFile } from './observe/history/history-file.ts';
 import type { LogStream } from './observe/log/logger.ts';
 import type { Scrub } from './observe/log/scrub.ts';
 import { createTelemetry } from './observe/telemetry.ts';
@@ -142,16 +141,6 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
   const mustSave = needsJournal(config) && !overrides.journal;
   const records: Records =
     replicas?.records ?? createRecords(config, { clock, complain, events, journal, mustSave });
-  const { history } = telemetry;
-  const historyFile =
-    history &&
-    new HistoryFile({
-      folder: () => journal.folder,
-      clock,
-      past: history.past,
-      look: () => events.emit('look', null),
-      complain,
-    });
   // Replicas have no journal that would make the folder theirs.
   const isShared = config.redis !== null && !overrides.journal;
   const counts = await createCountHistory({
@@ -279,7 +268,6 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
           delayMs: url === '' ? 0 : config.shutdownDelayMs,
           graceMs: config.shutdownGraceMs,
         });
-        historyFile?.close();
         counts.close();
         records.close();
         await usage?.close();

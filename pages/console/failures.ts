@@ -1,6 +1,6 @@
 import type { ConsoleState, UpstreamState } from '../../src/console/console-state.ts';
 import { callerInWords } from './callers.ts';
-import { count, counted, share, timeOfDay, timePassed, timeToCome } from './words.ts';
+import { counted, share, timeOfDay, timePassed, timeToCome } from './words.ts';
 
 /** The part of a code's failures from which one caller has most of them. */
 const MOSTLY = 0.5;
@@ -32,15 +32,6 @@ export function failuresInWords({ recent, replicas }: ConsoleState): string {
   const all = causes.every(({ whose }) => whose === first?.whose) ? (first?.whose ?? '') : null;
   const words = causes.map(({ code, whose: own }) => (all === null ? code + own : code));
   return `${share(failed, operations)} of ${of} fail: ${words.join('; ')}${all ?? ''}.`;
-}
-
-/** What the latest start has changed: the share of failed operations before and since. */
-export function startInWords({ past: { lastStart } }: ConsoleState): string {
-  if (!lastStart) return '';
-  const { at, before, since, version } = lastStart;
-  const part = ({ ended, failed }: typeof since): string =>
-    ended === 0 ? 'no data' : `${share(failed, ended)} of ${count(ended)}`;
-  return `Version ${version} started at ${timeOfDay(at)}. Failed operations: ${part(since)} since then, ${part(before)} before.`;
 }
 
 /** Whether an upstream works; otherwise why not, since when, how often in a row, and when it is tried again. */

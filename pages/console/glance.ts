@@ -1,9 +1,7 @@
 import type { ConsoleState, UpstreamState } from '../../src/console/console-state.ts';
 import { callerInWords } from './callers.ts';
 import { html, type Keyed, keyedChildren, setAttribute, setText } from './dom.ts';
-import { headingOf, healthInWords, isIdle, startInWords } from './failures.ts';
-import { OperationsPlot } from './plot/operations-plot.ts';
-import type { Tooltip } from './tooltip.ts';
+import { headingOf, healthInWords, isIdle } from './failures.ts';
 import { count, duration, inTime, share, timePassed, timeToCome } from './words.ts';
 
 /** From this part of the limit on that is taken, it is near. */
@@ -15,11 +13,8 @@ interface Line {
   readonly mood?: 'bad' | 'warn' | 'muted';
 }
 
-/** Answers in text what an operator asks first, and shows the operations of the last hour. */
-export function createGlance(
-  section: HTMLElement,
-  tooltip: Tooltip,
-): (state: ConsoleState) => void {
+/** Answers in text what an operator asks first. */
+export function createGlance(section: HTMLElement): (state: ConsoleState) => void {
   const questions: readonly [string, (state: ConsoleState) => Line[]][] = [
     ['Rate limit', limits],
     ['Requests by caller, 5 min', spenders],
@@ -39,15 +34,9 @@ export function createGlance(
     );
     return (state: ConsoleState) => show(answer(state));
   });
-  const started = html('p', { class: 'started' });
-  const plot = new OperationsPlot(tooltip);
-  section.append(list, html('div', { class: 'operations-past' }, started, plot.node));
+  section.append(list);
   return (state) => {
     for (const update of updates) update(state);
-    const sentence = startInWords(state);
-    started.hidden = sentence === '';
-    setText(started, sentence);
-    plot.update(state.past);
   };
 }
 

@@ -31,7 +31,7 @@ const header = createHeader((token) => {
 });
 const parts: readonly ((state: ConsoleState) => void)[] = [
   (state) => header.update(state),
-  createGlance(byId('glance'), tooltip),
+  createGlance(byId('glance')),
   (state) => showUpstreams(state.upstreams.map((upstream) => ({ upstream, state }))),
   createWaiting(byId('waiting')),
   createSpenders(byId('spenders')),

@@ -62,7 +62,7 @@ export function upstreamCard(tooltip: Tooltip): Keyed<UpstreamNow> {
       writes.hidden = sentence === '';
       setText(writes, sentence);
       slots.update(upstream, state.at);
-      plot.update(upstream, state.past.starts);
+      plot.update(upstream);
     },
   };
 }

@@ -113,7 +113,7 @@ const table: Readonly<Record<string, Entry>> = {
     'Classes of callers as JSON, such as `{"agent": {"weight": 1, "maxCallsPerMinute": 8, "maxCallsPerDay": 5000}}`: see [classes](budget.md#classes). The class of a caller is in its token or JWT; all others are in `default`. The class `agent` exists although it is not named.',
   ),
   STATE_DIR: text('state').describe(
-    'Folder in which the process saves its sent requests, the cache, the outcomes of mutations with idempotency keys, the history of the console and the history of counts for the next process; `off` disables it. With Redis, requests, cache and outcomes are in Redis instead. Without it, each start uses only half of each rate limit for one window, or until the API reports what remains.',
+    'Folder in which the process saves its sent requests, the cache, the outcomes of mutations with idempotency keys and the history of counts for the next process; `off` disables it. With Redis, requests, cache and outcomes are in Redis instead. Without it, each start uses only half of each rate limit for one window, or until the API reports what remains.',
   ),
   USAGE_MAX_BYTES: integer(0, 1024 ** 4, 64 * 1024 ** 2).describe(
     'Maximum size of the [usage](operations.md#usage) of 400 days; the oldest days are removed first. 0 disables the recording.',

@@ -4,7 +4,6 @@ import type { QueueLane } from '../observe/events.ts';
 import type { LoggedEvent } from '../observe/history/event-log.ts';
 import type { ResourceHour } from '../observe/history/history.ts';
 import type { OperationHour } from '../observe/history/hour.ts';
-import type { OperationColumns, Start, StartCompared } from '../observe/history/past.ts';
 import type { Recent } from '../observe/history/recent.ts';
 import type { StepColumns } from '../observe/history/send-steps.ts';
 import type { UnknownOutcome, WriteHour } from '../observe/history/write-history.ts';
@@ -201,14 +200,6 @@ export interface ConsoleState {
   };
   /** The last five minutes of this process. */
   readonly recent: Recent;
-  /** The last hour of this process and those before it, as far as it is known. */
-  readonly past: {
-    readonly operations: OperationColumns;
-    /** The latest last. */
-    readonly starts: readonly Start[];
-    /** `null` if the time before the latest start is unknown. */
-    readonly lastStart: StartCompared | null;
-  };
   readonly upstreams: readonly UpstreamState[];
   /** Those that leave first; at most 50. */
   readonly waiting: readonly WaitingState[];

@@ -47,11 +47,6 @@ export function createSnapshots(parts: SnapshotParts): TakeSnapshot {
       named: true,
       links: parts.links,
       recent: recentState(history.recent, scrub),
-      past: {
-        operations: history.past.operationColumns,
-        starts: history.past.starts,
-        lastStart: history.past.lastStart,
-      },
       upstreams: upstreamStates(parts),
       ...waitingStates(clients, scrub),
       idempotency: parts.idempotency(),

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import manifest from '../../package.json' with { type: 'json' };
 import { formatTokenFile } from '../../src/auth/token-file.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
@@ -34,7 +33,6 @@ describeWith(chromium, 'the console in trouble', () => {
     RESERVE_WRITES_PERCENT: '0',
     RESERVE_NEWCOMERS_PERCENT: '0',
     SHUTDOWN_GRACE_MS: '0',
-    STATE_DIR: join(folder, 'state'),
   };
   let sandbox: Sandbox;
   let busy: BusyGateway;
@@ -46,17 +44,6 @@ describeWith(chromium, 'the console in trouble', () => {
   const search = (caller: Caller, page: number, wait = 0) =>
     ask(caller, `query Search { files(search: "${page}") { totalCount } }`, wait);
   const home = () => ask('web', 'query Home { account { username } }');
-
-  /** A quarter of an hour in which all is well, and a stop. */
-  async function before(): Promise<void> {
-    busy = await busyGateway(env, { clock, sandbox });
-    for (let minute = 0; minute < 15; minute += 1) {
-      await home();
-      await clock.advance(60_000);
-    }
-    await busy.close();
-    await clock.advance(60_000);
-  }
 
   /** One caller spends most of the limit, then the upstream fails, and the attempts to reach it spend the rest. */
   async function outage(): Promise<void> {
@@ -91,7 +78,6 @@ describeWith(chromium, 'the console in trouble', () => {
     writeFileSync(tokens, formatTokenFile(callers.map(known)));
     sandbox = await startSandbox({ clock });
     browser = await openBrowser();
-    await before();
     busy = await busyGateway(env, { clock, sandbox });
     await outage();
   });
@@ -138,12 +124,6 @@ describeWith(chromium, 'the console in trouble', () => {
       [
         'how well the cache does, and how old answers are',
         /Hit rate \d+ %, wait p95 .*, oldest data \d+ s/,
-      ],
-      [
-        'whether the last start made it worse',
-        new RegExp(
-          `Version ${manifest.version} started at .*\\. Failed operations: \\d\\d % of \\d+ since then, 0 % of 15 before\\.`,
-        ),
       ],
     ])('says on one screen %s', (_, text) => {
       expect(shown).toMatch(text);
@@ -200,15 +180,6 @@ describeWith(chromium, 'the console in trouble', () => {
         /Marketplace API\s+idle, no requests yet, 60 of 60 left/,
       );
       expect((await market.boundingBox())?.height).toBeLessThan(48);
-    });
-
-    it('marks both starts with their version in the charts', async () => {
-      for (const chart of ['.operations-plot', '.plot >> nth=0']) {
-        expect(await page.locator(chart).locator('line.start').count()).toBe(2);
-        expect(await page.locator(chart).locator('text.start').last().textContent()).toBe(
-          manifest.version,
-        );
-      }
     });
 
     it('expects nothing to be sent before the next attempt', async () => {

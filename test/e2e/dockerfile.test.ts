@@ -189,7 +189,6 @@ describe('the image', () => {
     expect(readdirSync(join(state, 'gateway')).sort()).toEqual([
       'cache.log',
       'counts.log',
-      'history.json',
       'jobs',
       'leases.log',
       'usage',

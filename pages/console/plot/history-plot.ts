@@ -1,5 +1,4 @@
 import type { UpstreamState } from '../../../src/console/console-state.ts';
-import type { Start } from '../../../src/observe/history/past.ts';
 import type { StepColumns } from '../../../src/observe/history/send-steps.ts';
 import { html, setAttribute, setText, svg } from '../dom.ts';
 import type { Tooltip } from '../tooltip.ts';
@@ -7,7 +6,6 @@ import { timePassed } from '../words.ts';
 import { coarseHistory, coarseSteps, largest } from './coarse.ts';
 import { describeStep, stepInWords, stepList } from './describe-step.ts';
 import { type Across, layers, rows, type Shapes, sentInWindows, shapesOf } from './shapes.ts';
-import { StartMarks } from './start-marks.ts';
 
 const GUTTER = 30;
 
@@ -30,7 +28,6 @@ export class HistoryPlot {
   readonly #queue = svg('path', { class: 'queue' });
   readonly #refusals = svg('path', { class: 'refusals' });
   readonly #failures = svg('path', { class: 'failures' });
-  readonly #marks = new StartMarks();
   readonly #base = svg('line', { class: 'base', x1: GUTTER });
   readonly #minutes: SVGLineElement[] = [];
   readonly #labels = {
@@ -47,7 +44,6 @@ export class HistoryPlot {
   /** With columns in the place of steps. */
   #upstream: UpstreamState | null = null;
   #windows: readonly (number | null)[] = [];
-  #starts: readonly Start[] = [];
   /** The step that is described: by its place where it is pointed at, by its time where keys have chosen it. */
   #chosen: { readonly index: number } | { readonly at: number } | null = null;
 
@@ -62,7 +58,6 @@ export class HistoryPlot {
       this.#queue,
       this.#refusals,
       this.#failures,
-      this.#marks.node,
       this.#base,
       ...Object.values(this.#labels),
     );
@@ -71,12 +66,11 @@ export class HistoryPlot {
     this.#listen();
   }
 
-  update(now: UpstreamState, starts: readonly Start[]): void {
+  update(now: UpstreamState): void {
     const coarse = coarseSteps(now.history, now.history.write.length);
     const upstream = { ...now, history: coarseHistory(coarse, now.history) };
     this.#upstream = upstream;
     this.#windows = largest(coarse, sentInWindows(now.history, now.windowMs));
-    this.#starts = starts;
     const { history, keys, title, windowMs } = upstream;
     const minutes = (history.stepMs * history.write.length) / 60_000;
     const each = history.stepMs / 1000;
@@ -106,14 +100,6 @@ export class HistoryPlot {
     setAttribute(this.#queue, 'd', shapes.queue);
     setAttribute(this.#refusals, 'd', shapes.refusals);
     setAttribute(this.#failures, 'd', shapes.failures);
-    const { window, queue } = rows;
-    const area = {
-      ...this.#across,
-      columns: history.write.length,
-      top: window.top,
-      bottom: queue.bottom,
-    };
-    this.#marks.update(this.#starts, history, area);
     setAttribute(this.#limit, 'y1', shapes.limitY);
     setAttribute(this.#limit, 'y2', shapes.limitY);
     setText(this.#labels.limit, String(granted));

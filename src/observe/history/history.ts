@@ -13,9 +13,8 @@ import {
   operationAmounts,
   operationHour,
 } from './hour.ts';
-import { Past } from './past.ts';
 import { type Recent, RecentCounts } from './recent.ts';
-import type { StepColumns } from './send-steps.ts';
+import { SendSteps, type StepColumns } from './send-steps.ts';
 import { WriteHistory } from './write-history.ts';
 
 /** Maximum number of separately counted operation names, and of pairs of a caller and a resource. */
@@ -73,7 +72,7 @@ interface HistoryOptions {
 }
 
 /**
- * The recent history for the console: an hour of requests and operations in steps of five seconds, an hour of callers,
+ * The recent history for the console: an hour of requests in steps of five seconds, an hour of callers,
  * classes, operations and resources, five minutes of failures, and the latest events. It always takes less than 1 MiB.
  */
 export class History implements EventReader {
@@ -89,8 +88,7 @@ export class History implements EventReader {
   readonly #foreign: Counts;
   readonly #recent: RecentCounts;
   readonly #unreachable = new Set<UpstreamName>();
-  /** The steps, of which an hour survives a restart. */
-  readonly past: Past;
+  readonly #sends: Readonly<Record<UpstreamName, SendSteps>>;
   /** Writes with idempotency keys or lost responses. */
   readonly writes: WriteHistory;
   /** What has happened, for people. */
@@ -100,7 +98,7 @@ export class History implements EventReader {
     this.#clock = clock;
     this.#isReachable = isReachable;
     const now = clock.now();
-    this.past = new Past(clock);
+    this.#sends = { LINKS: new SendSteps(now), MARKET: new SendSteps(now) };
     this.#operations = new CountTable(OPERATIONS_COUNTED, OPERATION_FIELDS, HOUR, now);
     this.#spenders = new CountTable(SPENDERS_COUNTED, 1, HOUR, now);
     this.#refreshes = new CountTable(RESOURCES_COUNTED, 1, HOUR, now);
@@ -113,7 +111,6 @@ export class History implements EventReader {
   }
 
   listening({ version }: EventRows['listening']): void {
-    this.past.started(version);
     this.log.add('started', `Version ${version} started.`);
   }
 
@@ -130,7 +127,7 @@ export class History implements EventReader {
   #countSent(request: EventRows['requestSent'], times: 1 | -1): void {
     const { asker, callerClass, lane, renews, resource, sentAt, upstream } = request;
     const operation = asker?.operation == null ? null : copiedName(asker.operation);
-    this.past.sends[upstream].sent(sentAt, { lane, resource, operation, times });
+    this.#sends[upstream].sent(sentAt, { lane, resource, operation, times });
     const caller = keptCaller(request.caller, callerClass);
     const spenders = caller === null ? this.#refreshes : this.#spenders;
     // A resource has no space in it.
@@ -151,7 +148,7 @@ export class History implements EventReader {
     if (code !== 'OK' && code !== 'CANCELED' && code !== 'UPSTREAM_REJECTED') {
       const [kind, cause] =
         code === 'REFUSED' ? (['refused', 'rate limit'] as const) : (['failed', reason] as const);
-      this.past.sends[upstream].count(at, kind, 1);
+      this.#sends[upstream].count(at, kind, 1);
       const requestId = asker?.requestId ?? null;
       const whom = { caller: keptCaller(caller, callerClass), requestId };
       this.log.add(kind, `${name}: ${method} ${resource}`, cause, whom);
@@ -171,12 +168,12 @@ export class History implements EventReader {
   }
 
   queue({ change, upstream }: EventRows['queue']): void {
-    this.past.sends[upstream].queue(this.#clock.now(), change);
+    this.#sends[upstream].queue(this.#clock.now(), change);
   }
 
   foreign({ count, upstream }: EventRows['foreign']): void {
     const now = this.#clock.now();
-    this.past.sends[upstream].count(now, 'foreign', count);
+    this.#sends[upstream].count(now, 'foreign', count);
     this.#foreign.add(now, [[0, count]]);
   }
 
@@ -212,9 +209,7 @@ export class History implements EventReader {
     const amounts = operationAmounts(record);
     this.#operations.count(`${type} ${shown ?? ''}`, at, amounts);
     const failed = this.#recent.ended(at, record, { amounts, caller });
-    if (failed !== null) this.past.operations.add(at, 'ended', 1);
     if (!failed) return;
-    this.past.operations.add(at, 'failed', 1);
     const what = shown ?? `unnamed ${type}`;
     this.log.add('operation-failed', what, failureCodes(record).join(', '), { caller, requestId });
   }
@@ -225,13 +220,12 @@ export class History implements EventReader {
       const shown = name === null ? '' : copiedName(name);
       this.#operations.count(`query ${shown}`, now, fastAmounts(runs, saved));
       this.#recent.answered(now, runs, maxAgeMs);
-      this.past.operations.add(now, 'ended', runs);
     }
   }
 
   /** An hour of requests to one upstream, as far as it is known. */
   sends(upstream: UpstreamName): StepColumns {
-    return this.past.sendsOf(upstream);
+    return this.#sends[upstream].columns(this.#clock);
   }
 
   /** The last five minutes. */
