@@ -147,7 +147,6 @@ export function createServers(config: Config, parts: Parts): Servers {
     cache: parts.cache,
     clients: parts.backends.clients,
     clock: parts.clock,
-    idempotency: () => parts.records.gauges,
     jobs: parts.jobStore && config.jobs.most > 0 ? shared.jobs : null,
     keys: parts.keys,
     live: shared.live,

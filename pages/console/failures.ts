@@ -55,16 +55,10 @@ export function healthInWords(upstream: UpstreamState): { bad: boolean; text: st
 
 /** Whether nothing is, or was, known to happen there. */
 export function isIdle(upstream: UpstreamState): boolean {
-  const { failure, heldMs, history, pausedMs, slots, writes } = upstream;
+  const { failure, heldMs, history, pausedMs, slots } = upstream;
   const { bulk, foreign, interactive, queued, refresh, write } = history;
   const counts = [bulk, foreign, interactive, queued, refresh, write].flat();
-  return (
-    slots.length === 0 &&
-    !failure &&
-    !writes &&
-    heldMs + pausedMs === 0 &&
-    counts.every((n) => n === 0)
-  );
+  return slots.length === 0 && !failure && heldMs + pausedMs === 0 && counts.every((n) => n === 0);
 }
 
 /** When a new read is sent: behind all that wait now, as far as they are known. */

@@ -10,7 +10,6 @@ import { createJobs } from './tables/jobs.ts';
 import { createOperations } from './tables/operations.ts';
 import { createReplicas } from './tables/replicas.ts';
 import { createSpenders } from './tables/spenders.ts';
-import { createUnknown } from './tables/unknown.ts';
 import { createUsage } from './tables/usage.ts';
 import { createWaiting } from './tables/waiting.ts';
 import { Tooltip } from './tooltip.ts';
@@ -40,7 +39,6 @@ const parts: readonly ((state: ConsoleState) => void)[] = [
   (state) => usage.update(state),
   createOperations(byId('operations')),
   createCache(byId('cache')),
-  createUnknown(byId('unknown')),
   createReplicas(byId('replicas')),
   createEvents(byId('events')),
 ];

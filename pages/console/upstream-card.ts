@@ -5,7 +5,6 @@ import { HistoryPlot } from './plot/history-plot.ts';
 import { Slots } from './slots.ts';
 import type { Tooltip } from './tooltip.ts';
 import { inTime, timePassed } from './words.ts';
-import { writesInWords } from './writes.ts';
 
 /** One upstream of a state, with all that the card needs of the rest. */
 export interface UpstreamNow {
@@ -22,7 +21,6 @@ export function upstreamCard(tooltip: Tooltip): Keyed<UpstreamNow> {
   const returns = html('p', { class: 'returns' });
   const nextRead = html('p', { class: 'next-read' });
   const spentOn = html('p', { class: 'spent-on muted' });
-  const writes = html('p', { class: 'writes' });
   const slots = new Slots(tooltip);
   const plot = new HistoryPlot(tooltip);
   const node = html(
@@ -40,7 +38,6 @@ export function upstreamCard(tooltip: Tooltip): Keyed<UpstreamNow> {
       spentOn,
     ),
     html('div', { class: 'history' }, plot.node, plotLegend()),
-    writes,
   );
   return {
     node,
@@ -58,9 +55,6 @@ export function upstreamCard(tooltip: Tooltip): Keyed<UpstreamNow> {
       setText(returns, returnsInWords(upstream));
       setText(nextRead, newReadInWords(upstream, state));
       setText(spentOn, spentOnInWords(upstream));
-      const sentence = writesInWords(upstream, state);
-      writes.hidden = sentence === '';
-      setText(writes, sentence);
       slots.update(upstream, state.at);
       plot.update(upstream);
     },

@@ -6,8 +6,6 @@ import type { ResourceHour } from '../observe/history/history.ts';
 import type { OperationHour } from '../observe/history/hour.ts';
 import type { Recent } from '../observe/history/recent.ts';
 import type { StepColumns } from '../observe/history/send-steps.ts';
-import type { UnknownOutcome, WriteHour } from '../observe/history/write-history.ts';
-import type { IdempotencyGauges } from '../observe/metrics/write-metrics.ts';
 import type { Readiness } from '../operators/readiness.ts';
 import type { Member } from '../upstream/budget/shared/shared-budgets.ts';
 
@@ -64,8 +62,6 @@ export interface UpstreamState {
   /** Those that are taken, the first to be free first; the first 120 of them. */
   readonly slots: readonly SlotState[];
   readonly history: StepColumns;
-  /** The last hour of writes with idempotency keys or lost responses; `null` if there were none. */
-  readonly writes: WriteHour | null;
 }
 
 /** A request that waits for a slot. */
@@ -207,10 +203,6 @@ export interface ConsoleState {
   readonly waitingCount: number;
   /** Whose requests wait, refreshes aside, the most first; at most 5. */
   readonly waitingCallers: readonly WaitingCallerState[];
-  /** The records of idempotency keys. */
-  readonly idempotency: IdempotencyGauges;
-  /** Writes that ended with an unknown outcome, the latest first; at most 20. */
-  readonly unknownOutcomes: readonly UnknownOutcome[];
   /** The most first; at most 20. */
   readonly spenders: readonly SpenderState[];
   /** Exports and bulk changes; `null` if jobs are not configured. */

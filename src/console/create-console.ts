@@ -25,11 +25,11 @@ export function createConsole(
     readonly state: GatewayState;
     readonly telemetry: Pick<Telemetry, 'events' | 'health' | 'history' | 'scrub'>;
     readonly usage: Usage | null;
-  } & Pick<Parameters<typeof createSnapshots>[0], 'idempotency' | 'live' | 'shared'>,
+  } & Pick<Parameters<typeof createSnapshots>[0], 'live' | 'shared'>,
 ): ConsoleFeed | null {
   const { auth, cacheMaxBytes, graphiql, introspection, links, market, metricsPort, ttlMs } =
     config;
-  const { cache, clients, clock, idempotency, jobs, keys, live, shared, state } = parts;
+  const { cache, clients, clock, jobs, keys, live, shared, state } = parts;
   const { events, health, history, scrub } = parts.telemetry;
   if (!history) return null;
   const snapshot = createSnapshots({
@@ -52,7 +52,6 @@ export function createConsole(
       schema: auth.mode === 'none' && introspection === 'on' && metricsPort === null,
       usage: parts.usage !== null,
     },
-    idempotency,
     jobs: jobs && { jobs, turnedBy: turnedBy(config) },
     live,
     shared,

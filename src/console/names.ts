@@ -30,7 +30,6 @@ export function withoutNames(state: ConsoleState): ConsoleState {
       ...state.jobs,
       rows: state.jobs.rows.map((each) => ({ ...each, caller: rank(each.caller) })),
     },
-    unknownOutcomes: state.unknownOutcomes.map((each) => ({ ...each, caller: rank(each.caller) })),
     recent: mapRecent(state.recent, rank),
     spenders: state.spenders.map((each) =>
       isCaller(each) ? { ...each, name: rank(each.name) } : each,

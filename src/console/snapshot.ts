@@ -1,5 +1,4 @@
 import manifest from '../../package.json' with { type: 'json' };
-import type { IdempotencyGauges } from '../observe/metrics/write-metrics.ts';
 import type { GatewayState, SharedState } from '../operators/readiness.ts';
 import type { Resource } from '../resources.ts';
 import type { Cache } from '../upstream/cache/cache.ts';
@@ -14,8 +13,6 @@ import { type UpstreamParts, upstreamStates, waitingStates } from './upstream-st
 /** The sources of the console: parts of a running gateway, which is assumed to have started now. */
 interface SnapshotParts extends UpstreamParts, ClassParts {
   readonly state: GatewayState;
-  /** The records of idempotency keys. */
-  readonly idempotency: () => IdempotencyGauges;
   readonly cache: Cache;
   /** Bytes that entries may take. */
   readonly cacheMaxBytes: number;
@@ -49,11 +46,6 @@ export function createSnapshots(parts: SnapshotParts): TakeSnapshot {
       recent: recentState(history.recent, scrub),
       upstreams: upstreamStates(parts),
       ...waitingStates(clients, scrub),
-      idempotency: parts.idempotency(),
-      unknownOutcomes: history.writes.unknown.map((each) => ({
-        ...each,
-        caller: each.caller && scrub(each.caller),
-      })),
       spenders: spenderStates(hour, scrub),
       jobs: consoleJobs(parts.jobs, scrub),
       classes: classStates(parts, hour),

@@ -79,7 +79,6 @@ function upstreamState(
       .slice(0, SLOTS_SHOWN)
       .map((slot) => ({ ...slot, freeInMs: rounded(slot.freeInMs) })),
     history: history.sends(upstream),
-    writes: history.writes.hourOf(upstream),
   };
 }
 

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { keyedWrite } from '../support/keyed-write.ts';
 import { createHistory } from './history-events.ts';
 
 const MINUTE = 60_000;
@@ -205,6 +206,31 @@ describe('The events of a history', () => {
         callers: [{ caller: 'web' }],
       },
     ]);
+  });
+
+  it('report what was done about a lost response, and nothing of usual writes', () => {
+    const { history } = createHistory();
+    for (const outcome of ['executed', 'replayed', 'rejected', 'conflict_in_use'] as const) {
+      history.keyed(keyedWrite({ outcome }));
+    }
+    expect(history.log.latest).toEqual([]);
+    history.keyed(keyedWrite({ outcome: 'reconciled' }));
+    history.keyed(keyedWrite({ outcome: 'unknown', mutation: 'createPixel' }));
+    history.keyed(keyedWrite({ resent: true, mutation: 'createDomain' }));
+    history.keyed(keyedWrite({ outcome: 'reused', mutation: 'createUser' }));
+    history.keysForgotten();
+    const texts = history.log.latest.map(({ cause, kind, text }) => `${kind}: ${text}: ${cause}`);
+    expect(texts).toEqual([
+      'keys-forgotten: Idempotency keys were removed before their time, because the store is full.: null',
+      'key-reused: Idempotency key reused: createUser: with other arguments',
+      'sent-again: Sent again: createDomain: the first request had no effect',
+      'outcome-unknown: Outcome unknown: createPixel: key 0a1b2c3d',
+      'reconciled: Reconciled createChannel: found after a lost response',
+    ]);
+    expect(history.log.latest.at(-1)).toMatchObject({
+      callers: [{ caller: 'web' }],
+      requestIds: ['call-1'],
+    });
   });
 
   it('exclude mistakes of callers', () => {

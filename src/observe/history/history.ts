@@ -15,7 +15,6 @@ import {
 } from './hour.ts';
 import { type Recent, RecentCounts } from './recent.ts';
 import { SendSteps, type StepColumns } from './send-steps.ts';
-import { WriteHistory } from './write-history.ts';
 
 /** Maximum number of separately counted operation names, and of pairs of a caller and a resource. */
 const OPERATIONS_COUNTED = 128;
@@ -89,8 +88,6 @@ export class History implements EventReader {
   readonly #recent: RecentCounts;
   readonly #unreachable = new Set<UpstreamName>();
   readonly #sends: Readonly<Record<UpstreamName, SendSteps>>;
-  /** Writes with idempotency keys or lost responses. */
-  readonly writes: WriteHistory;
   /** What has happened, for people. */
   readonly log: EventLog;
 
@@ -107,7 +104,6 @@ export class History implements EventReader {
     this.#foreign = new Counts(1, HOUR, now);
     this.#recent = new RecentCounts(now);
     this.log = new EventLog(clock);
-    this.writes = new WriteHistory(clock, this.log);
   }
 
   listening({ version }: EventRows['listening']): void {
@@ -182,8 +178,19 @@ export class History implements EventReader {
     this.log.add('paused', `${upstreamTitle[upstream]}: no requests for ${seconds} s.`);
   }
 
-  keyed(write: EventRows['keyed']): void {
-    this.writes.ended(write);
+  keyed({ asker, caller, key, mutation, outcome, resent }: EventRows['keyed']): void {
+    const requestId = asker?.requestId ?? null;
+    const whom = { caller: keptCaller(caller, asker?.callerClass), requestId };
+    const tell = (kind: Parameters<EventLog['add']>[0], text: string, cause: string): void =>
+      this.log.add(kind, text, cause, whom);
+    if (resent) tell('sent-again', `Sent again: ${mutation}`, 'the first request had no effect');
+    if (outcome === 'reconciled') {
+      tell('reconciled', `Reconciled ${mutation}`, 'found after a lost response');
+    } else if (outcome === 'unknown') {
+      tell('outcome-unknown', `Outcome unknown: ${mutation}`, key ? `key ${key}` : 'no key');
+    } else if (outcome === 'reused') {
+      tell('key-reused', `Idempotency key reused: ${mutation}`, 'with other arguments');
+    }
   }
 
   keysForgotten(): void {
