@@ -17,7 +17,6 @@ import { SavedReads } from './cache/saved/saved-reads.ts';
 import { CachedReads } from './cached-reads.ts';
 import type { CountHistory } from './count-history.ts';
 import { KeyedWrites } from './idempotency/keyed-writes.ts';
-import { LateEntry } from './idempotency/late-entry.ts';
 import type { SettleTimes } from './idempotency/looks/reconciler.ts';
 import type { Records } from './idempotency/records.ts';
 import { ProcessRowLocks, type RowLocks } from './idempotency/row-locks.ts';
@@ -124,8 +123,7 @@ export class Client {
     this.fetcher = new Fetcher({ ...world, cache, inFlight, refresher, sharedCache });
     const { rowLocks = new ProcessRowLocks(clock) } = options;
     const rowTurns = new RowTurns({ ...world, rowLocks });
-    const lateEntry = new LateEntry({ clock, rowLocks });
-    this.writes = new Writes({ ...world, rowTurns, lateEntry, settleMs: settle.settleMs });
+    this.writes = new Writes({ ...world, rowTurns, settleMs: settle.settleMs });
     const records = options.records ?? new ProcessRecords({ clock, ...OWN_RECORDS });
     const { writes } = this;
     this.keyedWrites = new KeyedWrites({

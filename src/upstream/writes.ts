@@ -11,7 +11,6 @@ import {
 import type { Budgets } from './budget/budgets.ts';
 import type { CachedReads } from './cached-reads.ts';
 import type { CountHistory } from './count-history.ts';
-import type { Entered, LateEntry } from './idempotency/late-entry.ts';
 import type { RowLock } from './idempotency/row-locks.ts';
 import type { RowTurns } from './idempotency/row-turns.ts';
 import type { SendRecord } from './idempotency/send-record.ts';
@@ -45,13 +44,10 @@ interface Unshared<T> {
   readonly record?: SendRecord<T> | undefined;
   /** Its place among the writers of its row. */
   readonly lock?: RowLock | undefined;
-  /** Takes this place when it has a slot: for a job. */
-  readonly enter?: ((slot: Slot) => Promise<Entered>) | undefined;
 }
 
 interface WritesOptions extends WaitersWorld {
   readonly rowTurns: RowTurns;
-  readonly lateEntry: LateEntry;
   /** See `SettleTimes`. */
   readonly settleMs: number;
   readonly counts: CountHistory | undefined;
@@ -77,11 +73,6 @@ export class Writes {
    */
   write<T>(write: Write<T>, access: Access, record?: SendRecord<T>): Promise<T> {
     return access.caller.receipt.track(async () => {
-      if (access.caller.bulk) {
-        // Reads the row without keeping others from it, and without a slot of the write.
-        await write.guard?.();
-        return this.#sendWrite(write, access, { record });
-      }
       for (;;) {
         const entered = this.#options.rowTurns.enter(write, access);
         const lock = entered instanceof Promise ? await entered : entered;
@@ -104,11 +95,6 @@ export class Writes {
     const { cached } = this.#options;
     const tags = cached.tagsOf(write.mayTouch ?? write.touches(null), credential);
     const [row] = write.row === undefined ? [] : cached.tagsOf([write.row], credential);
-    const { lateEntry } = this.#options;
-    const isJob = access.caller.bulk !== undefined;
-    const enter = (slot: Slot) => lateEntry.enter(write, access, { slot, row, tags });
-    // An announced row would exclude the lock that is taken later.
-    const announced = isJob && write.guard ? undefined : row;
     const settle = (answered: Answered<T>, { id }: Slot): Settled<T> => {
       if (answered.kind === 'value') {
         const { value } = answered;
@@ -118,9 +104,7 @@ export class Writes {
       }
       return this.#settleFailed(write, answered.failure, { credential, id });
     };
-    const own = isJob ? { enter } : {};
-    const unshared = { call: write, lane: 'write', tags, row: announced, settle } as const;
-    return this.#send({ ...unshared, ...own, ...more }, access);
+    return this.#send({ call: write, lane: 'write', tags, row, settle, ...more }, access);
   }
 
   /** A write with an unknown outcome has happened: resolves when no reader gets the state before it any more. */
@@ -220,13 +204,12 @@ export class Writes {
     waiters: Waiters<T>,
   ): Promise<void> {
     const { clock, settleMs } = this.#options;
-    const place: Place = { lock: unshared.lock };
     let outcome: Outcome<T> | null = null;
     try {
-      outcome = await this.#sendInTurn(unshared, credential, { place, waiters });
+      outcome = await this.#sendInTurn(unshared, credential, waiters);
     } finally {
       unshared.record?.ended();
-      const { lock } = place;
+      const { lock } = unshared;
       // An upstream continues after its connection is closed.
       if (lock && isUnknown(outcome)) clock.after(settleMs, () => lock.release());
       else lock?.release();
@@ -238,9 +221,9 @@ export class Writes {
    * it was sent.
    */
   async #sendInTurn<T>(
-    { call, enter, record, settle, tags }: Unshared<T>,
+    { call, record, settle, tags }: Unshared<T>,
     credential: Credential,
-    { place, waiters }: { readonly place: Place; readonly waiters: Waiters<T> },
+    waiters: Waiters<T>,
   ): Promise<Outcome<T> | null> {
     const { cached, wire } = this.#options;
     this.#count += 1;
@@ -248,20 +231,6 @@ export class Writes {
     const settled: Settled<T>[] = [];
     for (let turn = await waiters.turn(); turn?.kind === 'slot'; turn = await waiters.turn()) {
       const slot = turn;
-      if (enter) {
-        const entered = await enter(slot);
-        if (entered.kind === 'entered') place.lock = entered.lock;
-        if (waiters.leaveIfUnwanted(slot)) return null;
-        if (entered.kind !== 'entered') slot.release();
-        if (entered.kind === 'failed') {
-          waiters.end(entered);
-          return entered;
-        }
-        if (entered.kind === 'late') {
-          await entered.ready;
-          continue;
-        }
-      }
       if (record) {
         const recorded = record.leaving();
         if (recorded) await recorded;
@@ -287,11 +256,7 @@ export class Writes {
       });
       cached.unsent(credential, slot.id);
       if (record && !answer) record.stayed(outcome);
-      if (!outcome) {
-        // Until its next slot, a job keeps others from nothing.
-        if (enter) place.lock?.release();
-        continue;
-      }
+      if (!outcome) continue;
       try {
         await settled[0]?.touched;
         if (record && answer) record.answered(answer);
@@ -302,11 +267,6 @@ export class Writes {
     }
     return null;
   }
-}
-
-/** The place of a write among the writers of its row, while it has one. */
-interface Place {
-  lock: RowLock | undefined;
 }
 
 /** Whether it is unknown whether a write has happened. */

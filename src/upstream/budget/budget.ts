@@ -50,13 +50,6 @@ export interface Sharing {
   readonly record?: SlotRecord | undefined;
 }
 
-/** The row of a write that was locked after the write got its slot. */
-export interface SlotLock {
-  readonly tags: readonly string[];
-  readonly row: string;
-  readonly lock: string;
-}
-
 /**
  * A slot of the window for one request, held from now until one window after its response ended. Exactly one of
  * `release` and `end` is called.
@@ -69,11 +62,6 @@ export interface Slot {
   readonly stamp?: Stamp;
   /** Whether the request may still be sent: checked in the turn in which its first byte leaves. */
   readonly mayLeave: () => boolean;
-  /**
-   * Adds the row of a write to the slot, which the write has locked since it got it; false if the lock was lost. Absent
-   * without replicas. One round trip.
-   */
-  readonly lock?: (of: SlotLock) => Promise<boolean>;
   /** The request was not sent: the slot is free immediately. */
   release(): void;
   /**

@@ -9,7 +9,7 @@ import { holdMs, type ProtocolTimes } from '../../../redis/times.ts';
 import { inBackground } from '../../../scheduling/at-once.ts';
 import { type Clock, momentOf } from '../../../scheduling/clock.ts';
 import type { Feedback } from '../../wire/rate-limit-headers.ts';
-import type { SharedResult, Slot, SlotLock, SlotRequest } from '../budget.ts';
+import type { SharedResult, Slot, SlotRequest } from '../budget.ts';
 import type { BudgetView } from '../law/availability.ts';
 import { callerInClass, classOf, nameWithoutClass } from '../law/callers/caller-names.ts';
 import type { WaitingCounts } from '../law/callers/turns.ts';
@@ -218,7 +218,6 @@ export class RedisStore implements BudgetStore {
         const { now, wall } = momentOf(clock);
         return Math.max(now - claim.sent.now, wall - claim.sent.wall) < times.sendByMs;
       },
-      lock: (of) => this.lock(id, of),
       release: () => {
         cancelRenewal();
         events.emit('permit', { upstream, outcome: 'unsent' });
@@ -231,24 +230,6 @@ export class RedisStore implements BudgetStore {
         queue.freed(feedback.refused !== undefined, noted);
       },
     };
-  }
-
-  /** Adds a locked row to a permit; false if the lock was lost, or if Redis does not confirm it. */
-  async lock(id: string, { lock, row, tags }: SlotLock): Promise<boolean> {
-    let isLost = false;
-    try {
-      await this.document.change((_b, _around, effects) => {
-        if (isLost) return;
-        effects.intents.set(id, { ms: this.#intentMs, tags, row, lock });
-        effects.refused.push(({ lost }) => {
-          isLost ||= lost.includes(id);
-        });
-      });
-    } catch (error) {
-      if (!(error instanceof RedisUnavailable || error instanceof RedisRefused)) throw error;
-      return false;
-    }
-    return !isLost;
   }
 
   /** Returns a permit that was not used, or may not have been granted. */

@@ -1,18 +1,12 @@
 import { afterEach, expect, it } from 'vitest';
-import { createDigest } from '../../../../src/digest.ts';
 import { systemClock } from '../../../../src/scheduling/clock.ts';
-import type { Slot } from '../../../../src/upstream/budget/budget.ts';
 import {
   callerInClass,
   classOf,
 } from '../../../../src/upstream/budget/law/callers/caller-names.ts';
 import { QueuedBudget } from '../../../../src/upstream/budget/queued-budget.ts';
-import { LateEntry } from '../../../../src/upstream/idempotency/late-entry.ts';
-import { RedisRowLocks } from '../../../../src/upstream/idempotency/shared/redis-row-locks.ts';
-import type { Access } from '../../../../src/upstream/operation.ts';
-import type { Write } from '../../../../src/upstream/request.ts';
 import { Errand } from '../../../support/errands.ts';
-import { ledgerStage, type Party, times } from '../../../support/ledger-stage.ts';
+import { ledgerStage } from '../../../support/ledger-stage.ts';
 import { describeWith, redisServer } from '../../../support/needs.ts';
 import { clearUp } from '../../../support/redis-connection.ts';
 
@@ -22,7 +16,6 @@ const BULK_CLASS = 'bulk';
 afterEach(clearUp);
 
 const JOB = callerInClass('someone', BULK_CLASS);
-const ROW = 'LINKS:own channel:42';
 
 /** Two replicas on one budget, of which it is known what is left. */
 async function stageOf(limit = 30) {
@@ -105,69 +98,5 @@ describeWith(redisServer, 'the jobs of replicas', () => {
     const turn = await budget.turn(Object.assign(errand, { sharing }));
     expect(turn.kind).toBe('elsewhere');
     expect((await b.store.document.change((document) => document.held.length)).result).toBe(1);
-  });
-});
-
-describeWith(redisServer, 'a guarded write of a job', () => {
-  const write = (guard: () => Promise<void>): Write<unknown> => ({
-    method: 'POST',
-    path: '/api/channel/42/update',
-    decode: (body) => body,
-    touches: () => ['t'],
-    check: null,
-    row: 'channel:42',
-    evidence: null,
-    guard,
-  });
-  const access = { caller: { signal: new AbortController().signal } } as Access;
-
-  /** A replica whose job has a slot for the write, and the locks of its rows. */
-  async function slotOf(party: Party) {
-    const { actor, store } = party;
-    const claim: Party['claim'] = (...of) => party.claim(...of);
-    const rowLocks = new RedisRowLocks({
-      replica: actor,
-      clock: systemClock,
-      times,
-      digest: createDigest('secret'),
-    });
-    expect((await claim([job('w')])).verdicts).toEqual(['go']);
-    const slot = { lock: (of) => store.lock('w', of) } as Slot;
-    const entry = new LateEntry({ clock: systemClock, rowLocks });
-    return { entry, rowLocks, slot };
-  }
-
-  it('locks its row when it has its slot, and excludes the writes of others until it ends', async () => {
-    const { a, b } = await stageOf();
-    const { entry, slot } = await slotOf(a);
-    const plain = { id: 'b1', lane: 'write' as const, row: ROW, touches: ['t'] };
-    const passes = async (): Promise<void> => {
-      expect((await b.claim([plain])).verdicts).toEqual(['']);
-    };
-    const of = { slot, row: ROW, tags: ['t'] };
-    const entered = await entry.enter(write(passes), access, of);
-    expect(entered.kind).toBe('entered');
-    expect((await b.claim([{ ...plain, id: 'b2' }])).verdicts).toEqual(['']);
-    if (entered.kind !== 'entered') return;
-    await a.actor.touched(['t'], 'w');
-    await a.ended('w');
-    entered.lock?.release();
-    await expect
-      .poll(async () => (await b.claim([{ ...plain, id: 'b3' }])).verdicts)
-      .toEqual(['go']);
-  });
-
-  it('is not sent if its lock is lost before it is', async () => {
-    const { a, b } = await stageOf();
-    const { entry, slot } = await slotOf(a);
-    const loses = async (): Promise<void> => {
-      // Another replica takes the row while this one is not heard of.
-      await a.actor.goodbye();
-      await b.claim([{ id: 'b1', lane: 'write', row: ROW, touches: ['t'] }]);
-      await a.actor.beat();
-      await a.actor.swap();
-    };
-    const entered = await entry.enter(write(loses), access, { slot, row: ROW, tags: ['t'] });
-    expect(entered.kind).toBe('late');
   });
 });
