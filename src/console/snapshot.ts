@@ -56,8 +56,7 @@ export function createSnapshots(parts: SnapshotParts): TakeSnapshot {
         resources: cacheStates(
           clients.map(({ upstream }) => upstream),
           {
-            hourOf: (...of) => history.hourOf(...of),
-            sends: hour.sends,
+            hour,
             surveyed: survey.take(),
             ttlMs: parts.ttlMs,
           },
