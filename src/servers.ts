@@ -442,11 +442,11 @@ function opened(viewer: Viewer, { callers, sources }: Pick<Shared, 'callers' | '
 
 function createMcp(
   config: Config,
-  { clock, digest, keys, records, telemetry: { events } }: Parts,
+  { clock, telemetry: { events } }: Parts,
   shared: Shared,
   graphql: Servers['graphql'],
 ): McpRoute {
-  const { bodyPool, contexts, maskError, parser } = shared;
+  const { bodyPool, jobs, maskError, parser } = shared;
   return createMcpRoute({
     clock,
     hasProvider: config.auth.mode === 'jwt',
@@ -462,12 +462,8 @@ function createMcp(
           const done = () => Promise.resolve();
           return (await links.budgetState(done)) ?? (await market.budgetState(done));
         },
-        cacheOnly: contexts.cacheOnly,
-        changes: config.mcp.changes,
-        clock,
         complain: (sentence) => events.emit('complaint', { sentence }),
-        credentialOf: ({ linksCredential }) => linksCredential ?? keys.LINKS.credential,
-        digest,
+        find: (viewer, id) => andThen(jobs.refreshOne(id), () => jobs.find(viewer, id)),
         graph: {
           schema,
           parser,
@@ -475,7 +471,7 @@ function createMcp(
           fetch: (request, context) => graphql.fetch(request, context),
         },
         maskError,
-        records,
+        mayChange: config.mcp.mayChange,
       });
     },
   });
