@@ -77,7 +77,7 @@ export function createBackends(
       pageSize: config.links.pageSize,
       // Only in this mode callers bring their own keys.
       ownKey: auth.mode !== 'passthrough',
-      maxKeys: auth.mode === 'passthrough' ? auth.maxKeys : Number.POSITIVE_INFINITY,
+      maxKeys: auth.mode === 'passthrough' ? config.passthroughMaxKeys : Number.POSITIVE_INFINITY,
       freshness,
       settle: config.settle,
       onSurprise: (field) => events.emit('surprise', { upstream: 'LINKS', field }),

@@ -11,7 +11,6 @@ import type { UpstreamName } from './errors.ts';
 import { currentRequestId } from './http/door/every-request.ts';
 import { isLocal } from './http/door/local-caller.ts';
 import { shutDown } from './http/shutdown.ts';
-import { ListenError } from './http/socket/listen.ts';
 import { openJobFolder } from './jobs/storage/open-folder.ts';
 import { dailyReads } from './links/history/watched-lists.ts';
 import type { EventStream } from './observe/event-stream.ts';
@@ -83,7 +82,7 @@ export interface Overrides {
  */
 export async function createGateway(config: Config, overrides: Overrides = {}): Promise<Gateway> {
   const clock = endingClock(overrides.clock ?? systemClock);
-  const sandbox = config.sandbox ? await startEmbedded(config) : null;
+  const sandbox = config.sandbox ? await startEmbedded() : null;
   const endpoints = endpointsOf(config, sandbox);
   const dispatcher = createDispatcher();
   const secrets = secretsOf(config, endpoints);
@@ -92,21 +91,18 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     logLevel: config.logLevel,
     stream: overrides.log,
     secrets,
-    gauges:
-      config.metrics === 'off'
-        ? null
-        : {
-            budgets: () => budgetGauges(backends.clients, keys),
-            cache: () => cache.size,
-            classes: {
-              configured: config.callerClasses,
-              quotas: () => classQuotas(config, backends.clients, keys),
-            },
-            idempotency: () => records.gauges,
-            jobs: () => jobs.counts,
-            live: () => live?.size ?? { streams: 0, groups: 0, bytes: 0 },
-            replicas: config.redis ? () => replicas?.gauges : undefined,
-          },
+    gauges: {
+      budgets: () => budgetGauges(backends.clients, keys),
+      cache: () => cache.size,
+      classes: {
+        configured: config.callerClasses,
+        quotas: () => classQuotas(config, backends.clients, keys),
+      },
+      idempotency: () => records.gauges,
+      jobs: () => jobs.counts,
+      live: () => live.size,
+      replicas: config.redis ? () => replicas?.gauges : undefined,
+    },
   });
   const { events } = telemetry;
   const complain = (sentence: string): void => events.emit('complaint', { sentence });
@@ -124,7 +120,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
   const isOwned = (): boolean => journal.folder !== null;
   // With Redis, and on the sandbox, the folder is not this process's own.
   const savedCache =
-    journal.folder !== null && config.cacheFileMaxBytes > 0
+    journal.folder !== null
       ? new SavedCache({
           folder: journal.folder,
           clock,
@@ -253,19 +249,18 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     async close() {
       closing ??= (async () => {
         events.emit('draining', null);
-        console?.drain();
+        console.drain();
         // Their requests need slots that requests of callers can use now.
         await jobs.drain();
         await shutDown({
           clock,
           servers: operators ? [http, operators] : [http],
           endStreams: () => {
-            live?.end();
-            console?.end();
+            live.end();
+            console.end();
           },
           clients: backends.clients,
           dispatcher,
-          delayMs: url === '' ? 0 : config.shutdownDelayMs,
           graceMs: config.shutdownGraceMs,
         });
         counts.close();
@@ -291,17 +286,9 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
 }
 
 /** Loaded only if used: it takes a tenth of the start time. */
-async function startEmbedded({ sandboxPorts: { links, market } }: Config): Promise<Sandbox> {
+async function startEmbedded(): Promise<Sandbox> {
   const { startSandbox } = await import('./sandbox/sandbox.ts');
-  try {
-    return await startSandbox({ linksPort: links, marketPort: market, isLocal });
-  } catch (error) {
-    const cause = error instanceof Error ? error.message : String(error);
-    throw new ListenError(
-      `The embedded sandbox cannot start (${cause}). Change SANDBOX_LINKS_PORT or SANDBOX_MARKET_PORT; without them, it uses free ports.`,
-      { cause: error },
-    );
-  }
+  return startSandbox({ isLocal });
 }
 
 /** What became of writes with idempotency keys, saved in `STATE_DIR` if that is this process's own. */

@@ -98,7 +98,7 @@ interface Shared {
   readonly callers: Callers;
   readonly contexts: ContextFactory;
   readonly jobs: Jobs;
-  readonly live: LiveHub | null;
+  readonly live: LiveHub;
   readonly maskError: MaskError;
   readonly operations: CompiledQueries;
   readonly parser: OperationParser;
@@ -115,9 +115,9 @@ export interface Servers {
   readonly operators: HttpServer | null;
   readonly jobs: Jobs;
   /** All live queries; `null` if disabled. */
-  readonly live: LiveHub | null;
+  readonly live: LiveHub;
   /** The data of the console; `null` if metrics are disabled. */
-  readonly console: ConsoleFeed | null;
+  readonly console: ConsoleFeed;
 }
 
 /** A job as it is downloaded. */
@@ -147,7 +147,7 @@ export function createServers(config: Config, parts: Parts): Servers {
     cache: parts.cache,
     clients: parts.backends.clients,
     clock: parts.clock,
-    jobs: parts.jobStore && config.jobs.most > 0 ? shared.jobs : null,
+    jobs: parts.jobStore && shared.jobs,
     keys: parts.keys,
     live: shared.live,
     shared: parts.replicas,
@@ -233,7 +233,7 @@ function createShared(config: Config, parts: Parts): Shared {
 }
 
 function createJobs(
-  { jobs: limits, persistedOperations }: Config,
+  { jobsKeepMs, jobsMax, jobsMaxPerCaller, persistedOperations }: Config,
   { backends, clock, jobStore: store, keys, telemetry: { events } }: Parts,
   {
     authenticate,
@@ -246,7 +246,7 @@ function createJobs(
     clock,
     schema,
     store,
-    limits,
+    limits: { most: jobsMax, mostPerCaller: jobsMaxPerCaller, keepMs: jobsKeepMs },
     operations: new JobExecutor({
       contexts,
       maskError,
@@ -276,17 +276,16 @@ function createJobs(
 }
 
 function createLive(
-  { cacheMaxBytes, live }: Config,
+  { cacheMaxBytes, liveMaxAgeMs, liveMaxStreams, liveMaxStreamsPerCaller }: Config,
   { clock, digest, telemetry }: Pick<Parts, 'clock' | 'digest' | 'telemetry'>,
-): LiveHub | null {
-  if (live.maxStreams === 0) return null;
+): LiveHub {
   return new LiveHub({
     clock,
     digest,
     limits: {
-      maxStreams: live.maxStreams,
-      maxStreamsPerCaller: live.maxStreamsPerCaller,
-      maxAgeMs: live.maxAgeMs,
+      maxStreams: liveMaxStreams,
+      maxStreamsPerCaller: liveMaxStreamsPerCaller,
+      maxAgeMs: liveMaxAgeMs,
       maxBytes: answerBytes(cacheMaxBytes),
     },
     events: telemetry.events,
@@ -332,7 +331,7 @@ function createGraphql(
 interface HttpParts {
   readonly graphql: Servers['graphql'];
   readonly state: GatewayState;
-  readonly console: ConsoleFeed | null;
+  readonly console: ConsoleFeed;
 }
 
 function httpOptions(
@@ -344,12 +343,12 @@ function httpOptions(
   const { backends, clock, keys, pages, purchaseCode, sandbox, telemetry, usage, watches } = parts;
   const { answers, bodyLimits, callers, door, jobs, maskError, operations, sources } = shared;
   const { events, metrics } = telemetry;
-  const codings = new Codings(config.compression);
+  const codings = new Codings();
   const replies = new Replies({
     answers,
     clock,
     events,
-    tally: metrics || usage ? new AnswerTally({ clock, events }) : null,
+    tally: new AnswerTally({ clock, events }),
     codings,
   });
   const builtPages = createBuiltPages(codings, pages);
@@ -357,9 +356,7 @@ function httpOptions(
     graphql,
     events,
     fastPath: createFastPath({ answers, operations, replies, callers, clock }),
-    graphiql: config.graphiql
-      ? createGraphiqlPage(exampleOperations(purchaseCode), builtPages)
-      : null,
+    graphiql: createGraphiqlPage(exampleOperations(purchaseCode), builtPages),
     files: createFilesRoute({
       callers,
       linksFor: (viewer, caller) => sources(viewer, caller).links,
@@ -387,9 +384,8 @@ function httpOptions(
         }
       : null,
     landing: createLandingPage({
-      graphiql: config.graphiql,
       // On a separate port, another server serves it.
-      console: console !== null && config.metricsPort === null,
+      console: config.metricsPort === null,
       schema: schemaAccess(config) !== 'none',
       sandbox,
     }),
@@ -400,19 +396,17 @@ function httpOptions(
       maskError,
       clientPackage: builtPages.clientPackage,
     }),
-    assets: config.graphiql || config.metrics !== 'off' ? builtPages.asset : null,
+    assets: builtPages.asset,
     pages: createOperatorPages({
       access: config.metrics,
       metrics,
-      console: console
-        ? createConsoleRoutes({
-            page: builtPages.document('console'),
-            feed: console,
-            usage,
-            maskError,
-            hasRoles: config.auth.mode === 'token' || config.auth.mode === 'jwt',
-          })
-        : {},
+      console: createConsoleRoutes({
+        page: builtPages.document('console'),
+        feed: console,
+        usage,
+        maskError,
+        hasRoles: config.auth.mode === 'token' || config.auth.mode === 'jwt',
+      }),
       state,
       probe: createProbePage({
         clock,
@@ -442,11 +436,11 @@ function opened(viewer: Viewer, { callers, sources }: Pick<Shared, 'callers' | '
 
 function createMcp(
   config: Config,
-  { clock, telemetry: { events } }: Parts,
+  { clock, digest, keys, records, telemetry: { events } }: Parts,
   shared: Shared,
   graphql: Servers['graphql'],
 ): McpRoute {
-  const { bodyPool, jobs, maskError, parser } = shared;
+  const { bodyPool, contexts, maskError, parser } = shared;
   return createMcpRoute({
     clock,
     hasProvider: config.auth.mode === 'jwt',
@@ -462,8 +456,12 @@ function createMcp(
           const done = () => Promise.resolve();
           return (await links.budgetState(done)) ?? (await market.budgetState(done));
         },
+        cacheOnly: contexts.cacheOnly,
+        changes: config.mcp.changes,
+        clock,
         complain: (sentence) => events.emit('complaint', { sentence }),
-        find: (viewer, id) => andThen(jobs.refreshOne(id), () => jobs.find(viewer, id)),
+        credentialOf: ({ linksCredential }) => linksCredential ?? keys.LINKS.credential,
+        digest,
         graph: {
           schema,
           parser,
@@ -471,7 +469,7 @@ function createMcp(
           fetch: (request, context) => graphql.fetch(request, context),
         },
         maskError,
-        mayChange: config.mcp.mayChange,
+        records,
       });
     },
   });

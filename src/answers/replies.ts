@@ -55,7 +55,7 @@ export class Replies {
   constructor(options: RepliesOptions) {
     this.#options = options;
     this.#isRead = options.events.isRead('answered');
-    const vary = options.codings.on ? ['Vary', 'Accept-Encoding'] : [];
+    const vary = ['Vary', 'Accept-Encoding'];
     const common = securityHeaders.flat();
     this.#ofPost = [...common, 'Cache-Control', 'no-store', ...vary];
     const caching = ['Cache-Control', 'private, no-cache', 'Vary', VARY_OF_GET];

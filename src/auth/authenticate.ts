@@ -69,7 +69,6 @@ export interface JwtConfig {
   readonly keys: { readonly jwksUrl: string } | { readonly secret: string };
   readonly issuer: string;
   readonly audience: string;
-  readonly clockToleranceSeconds: number;
   readonly rolesClaim: string;
   /** The claim with the class; empty if callers have none. */
   readonly classClaim: string;
@@ -80,4 +79,4 @@ export type AuthConfig =
   | { readonly mode: 'none' }
   | { readonly mode: 'token'; readonly file: string }
   | JwtConfig
-  | { readonly mode: 'passthrough'; readonly maxKeys: number };
+  | { readonly mode: 'passthrough' };

@@ -2,17 +2,15 @@ import manifest from '../../package.json' with { type: 'json' };
 import { roles } from '../auth/viewer.ts';
 import { settings } from '../config/settings.ts';
 import { readOptions } from './arguments.ts';
-import { SANDBOX_PORTS } from './sandbox.ts';
-
-const [links, market] = SANDBOX_PORTS;
 
 const help = `A GraphQL server in front of a link-management API and a marketplace API.
 
 Usage: links-market-gateway [command] [options]
 
   (no command)    Starts the gateway with the settings below; on its sandbox if no API is configured.
-  sandbox         Starts the REST APIs of the sandbox alone, on the ports ${links.name} (${links.usual}) and
-                  ${market.name} (${market.usual}).
+  sandbox         Starts the REST APIs of the sandbox alone.
+    --links-port N  port of the link-management API; default: 4010
+    --market-port N port of the marketplace API; default: 4020
   token           Creates a token for AUTH_MODE=token, prints it once, and adds its hash to a file. To revoke a
                   token, delete its entry; a running gateway reads changes within a second.
     --name NAME     name of the caller: up to 64 letters, digits or any of . _ @ -

@@ -1,30 +1,26 @@
-import { EnvironmentReader } from '../config/environment.ts';
 import { isLocal } from '../http/door/local-caller.ts';
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts';
-import { readTextFile } from '../storage/text-file.ts';
 import { readOptions } from './arguments.ts';
-import { exitCode } from './faults.ts';
+import { exitCode, UsageError } from './faults.ts';
 
-/** The settings of the ports, for the link-management API and the marketplace API. */
-export const SANDBOX_PORTS = [
-  { name: 'SANDBOX_LINKS_PORT', usual: 4010 },
-  { name: 'SANDBOX_MARKET_PORT', usual: 4020 },
-] as const;
-
-type Environment = Readonly<Record<string, string | undefined>>;
+const usualPorts = { 'links-port': '4010', 'market-port': '4020' } as const;
 
 /**
  * Serves both REST APIs of the sandbox until SIGINT or SIGTERM.
- * @throws UsageError for any argument.
+ * @throws UsageError for an argument other than a port.
  */
-export async function runSandbox(args: readonly string[], env: Environment): Promise<void> {
-  readOptions(args, {});
-  const reader = new EnvironmentReader(env, readTextFile);
-  const port = ({ name, usual }: (typeof SANDBOX_PORTS)[number]) =>
-    reader.has(name) ? reader.integer(name) : usual;
-  const [linksPort, marketPort] = [port(SANDBOX_PORTS[0]), port(SANDBOX_PORTS[1])];
+export async function runSandbox(args: readonly string[]): Promise<void> {
+  const options = readOptions(args, {
+    'links-port': { type: 'string' },
+    'market-port': { type: 'string' },
+  });
+  const port = (name: keyof typeof usualPorts): number => {
+    const text = options[name] ?? usualPorts[name];
+    if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+    throw new UsageError(`--${name} is not a port from 0 to 65535.`);
+  };
+  const [linksPort, marketPort] = [port('links-port'), port('market-port')];
   try {
-    if (reader.faults.length > 0) throw new Error(reader.faults.join(' ').replace(/\.$/, ''));
     const sandbox = await startSandbox({ linksPort, marketPort, isLocal });
     const stop = () => void sandbox.close();
     process.once('SIGINT', stop);

@@ -49,7 +49,7 @@ export function readAuth(
     case 'jwt':
       return readJwt(reader);
     case 'passthrough':
-      return { mode, maxKeys: reader.integer('AUTH_PASSTHROUGH_MAX_KEYS') };
+      return { mode };
     default:
       return { mode: 'none' };
   }
@@ -103,7 +103,6 @@ function readJwt(reader: EnvironmentReader): JwtConfig {
     keys: secret === null ? { jwksUrl: jwksUrl ?? '' } : { secret },
     issuer: reader.text('AUTH_JWT_ISSUER'),
     audience: reader.text('AUTH_JWT_AUDIENCE'),
-    clockToleranceSeconds: reader.integer('AUTH_JWT_CLOCK_TOLERANCE_SECONDS'),
     rolesClaim: reader.text('AUTH_JWT_ROLES_CLAIM'),
     classClaim: reader.text('AUTH_JWT_CLASS_CLAIM'),
   };

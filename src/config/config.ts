@@ -1,13 +1,14 @@
 import type { AuthConfig } from '../auth/authenticate.ts';
 import { type CallerClasses, parseCallerClasses, withAgents } from '../auth/caller-class.ts';
 import { reasonOf } from '../errors.ts';
-import { perResource, type Resource } from '../resources.ts';
+import type { Resource } from '../resources.ts';
 import { readTextFile } from '../storage/text-file.ts';
 import { readAuth } from './auth.ts';
 import { EnvironmentReader, isLoopback, type ReadFile } from './environment.ts';
+import { type Limits, usualLimits } from './limits.ts';
 import { MAX_OPERATIONS_FILE_BYTES, parseOperationsFile } from './operations-file.ts';
 import { type RedisConfig, readRedis } from './redis.ts';
-import { ttlName } from './settings.ts';
+import { readTtls } from './ttls.ts';
 
 /** The base URL of an upstream API, and its key. */
 export interface Endpoint {
@@ -29,7 +30,7 @@ export interface UpstreamConfig {
   readonly reserves: { readonly writes: number; readonly newcomers: number };
   /** The classes of callers, with the one for agents. */
   readonly classes: CallerClasses;
-  /** Requests per minute and key that jobs get although others wait. */
+  /** See `Limits`. */
   readonly jobsMinPerMinute: number;
   readonly timeoutMs: number;
 }
@@ -46,52 +47,34 @@ interface MarketConfig extends UpstreamConfig {
   readonly postEncoding: 'json' | 'form' | 'query';
 }
 
-/** Exports and bulk changes. */
+/** Jobs: exports and bulk changes. */
 interface JobsConfig {
   /** Their folder; `null` for one in `stateDir`. */
   readonly dir: string | null;
-  /** Maximum number of those that have not ended, of all callers and of one. */
-  readonly most: number;
-  readonly mostPerCaller: number;
-  /** Maximum size of all files, and how long they are kept. */
+  /** Maximum size of all files. */
   readonly maxBytes: number;
-  readonly keepMs: number;
 }
 
 /** The endpoint for AI agents. */
 interface McpConfig {
   readonly on: boolean;
-  /** Whether agents may change something. */
-  readonly mayChange: boolean;
-}
-
-/** Limits of live queries; they are disabled if the total is 0. */
-interface LiveConfig {
-  readonly maxStreams: number;
-  readonly maxStreamsPerCaller: number;
-  readonly maxAgeMs: number;
+  /** Which changes agents may make: none, those that a person has confirmed, or most. */
+  readonly changes: 'off' | 'confirm' | 'free';
 }
 
 /** The maximum size of an operation: its text, including each use of a fragment, and its response. */
-export interface OperationLimits {
-  readonly maxTokens: number;
-  /** Selections inside one another. */
-  readonly maxDepth: number;
-  readonly maxAliases: number;
-  readonly maxDirectives: number;
-  readonly maxFields: number;
+export interface OperationLimits
+  extends Pick<Limits, 'maxAliases' | 'maxDepth' | 'maxDirectives' | 'maxFields' | 'maxTokens'> {
   /** Rows requested, multiplied down the selection. */
   readonly maxNodes: number;
 }
 
 /** Everything an operator can decide, checked and frozen. */
-export interface Config {
+export interface Config extends Limits {
   readonly port: number;
   readonly host: string;
   /** True when neither upstream is configured: both then come from the embedded sandbox. */
   readonly sandbox: boolean;
-  /** Where the embedded sandbox listens on loopback; 0 for any free port. */
-  readonly sandboxPorts: { readonly links: number; readonly market: number };
   readonly links: LinksConfig;
   readonly market: MarketConfig;
   readonly maxWaitMs: number;
@@ -105,33 +88,18 @@ export interface Config {
   readonly operationLimits: OperationLimits;
   /** Requests that an operation may make to each upstream; `null` for as many as its limit allows. */
   readonly operationMaxCalls: number | null;
-  readonly live: LiveConfig;
   readonly mcp: McpConfig;
   /** Who may read the schema, and gets suggestions for misspelled names: those who authenticate, all, or none. */
   readonly introspection: 'callers' | 'on' | 'off';
   readonly exposeUserApiKeys: boolean;
-  readonly graphiql: boolean;
   readonly cacheMaxBytes: number;
-  /** Maximum size of the file that saves the cache; 0 if it is not saved. */
-  readonly cacheFileMaxBytes: number;
-  /** Largest file that `PUT /files/:filename` takes. */
-  /** Of the history of counts, in its file; 0 if there is none. */
-  readonly historyMaxBytes: number;
   /** The lists that are read once a day for it. */
   readonly historyWatch: readonly string[];
-  readonly uploadMaxBytes: number;
-  /** Uploads under way at a time with one key; one caller may have half of them. */
-  readonly uploadMaxConcurrent: number;
-  /** Largest file that a GraphQL request may carry. */
-  readonly uploadInlineMaxBytes: number;
   /** The classes of callers that the operator has configured; empty if there are none. */
   readonly callerClasses: CallerClasses;
-  /** Maximum size of the usage of all days; 0 if none is recorded. */
-  readonly usageMaxBytes: number;
   readonly jobs: JobsConfig;
-  /** How long idempotency keys are kept, and the memory of their records. */
+  /** How long idempotency keys are kept. */
   readonly idempotencyKeepMs: number;
-  readonly idempotencyMaxBytes: number;
   /** How long the effect of a write can appear after its request, and when one without effect is sent again. */
   readonly settle: { readonly settleMs: number; readonly resendAfterMs: number };
   /** Folder for data that must survive a restart; `null` if none is saved. */
@@ -139,14 +107,10 @@ export interface Config {
   /** The Redis that several processes share; `null` when this one is alone. */
   readonly redis: RedisConfig | null;
   readonly logLevel: 'error' | 'warn' | 'info' | 'debug' | 'silent';
-  readonly metrics: 'local' | 'open' | 'off';
+  /** Whether all callers can read metrics and console, or only those on this machine. */
+  readonly metrics: 'local' | 'open';
   /** Where metrics and console are answered; `null` where they are on `port`. */
   readonly metricsPort: number | null;
-  /** Whether responses are compressed. */
-  readonly compression: boolean;
-  readonly shutdownDelayMs: number;
-  readonly shutdownGraceMs: number;
-  readonly staleWhileRevalidateMs: number;
   readonly staleIfErrorMs: number;
   readonly ttlMs: Readonly<Record<Resource, number>>;
 }
@@ -165,29 +129,26 @@ export class ConfigError extends Error {
 
 /**
  * Reads the whole configuration. An empty variable counts as not set. `readFile` is used for `*_FILE` secrets and
- * for the files in settings.
+ * for the files in settings. `limits`: for tests.
  * @throws ConfigError with all errors at once.
  */
 export function loadConfig(
   env: Readonly<Record<string, string | undefined>>,
   readFile: ReadFile = readTextFile,
+  limits: Limits = usualLimits,
 ): Config {
   const reader = new EnvironmentReader(env, readFile);
   reader.refuseUnknown([
     'LINKS_',
     'MARKET_',
-    'TTL_',
+    'TTL',
     'AUTH',
     'CORS',
-    'SHUTDOWN_',
     'REDIS_',
-    'LIVE_',
     'HISTORY_',
     'IDEMPOTENCY_',
     'WRITE_',
     'CALLER_',
-    'RESERVE_',
-    'USAGE_',
     'JOBS_',
     'MCP_',
   ]);
@@ -213,21 +174,19 @@ export function loadConfig(
   const links =
     auth.mode === 'passthrough' ? readKeyless(reader, sandbox) : readEndpoint(reader, 'LINKS');
   const market = readEndpoint(reader, 'MARKET');
-  const jobsMinPerMinute = reader.integer('JOBS_MIN_PER_MINUTE');
+  const { jobsMinPerMinute } = limits;
   const reserves = Object.freeze({
-    writes: reader.integer('RESERVE_WRITES_PERCENT') / 100,
+    writes: limits.writeReserve,
     // Without authentication a caller is an address: one program has several, and a proxy has one for all of them.
-    newcomers: auth.mode === 'none' ? 0 : reader.integer('RESERVE_NEWCOMERS_PERCENT') / 100,
+    newcomers: auth.mode === 'none' ? 0 : limits.newcomerReserve,
   });
   const port = reader.integer('PORT');
+  const metricsPort = readMetricsPort(reader, port);
   const config: Config = {
+    ...limits,
     port,
     host: reader.text('HOST'),
     sandbox,
-    sandboxPorts: Object.freeze({
-      links: reader.has('SANDBOX_LINKS_PORT') ? reader.integer('SANDBOX_LINKS_PORT') : 0,
-      market: reader.has('SANDBOX_MARKET_PORT') ? reader.integer('SANDBOX_MARKET_PORT') : 0,
-    }),
     links: Object.freeze({
       endpoint: links,
       rateLimit: rateLimits.LINKS_RATE_LIMIT,
@@ -253,62 +212,42 @@ export function loadConfig(
     maxWaitMs: reader.integer('MAX_WAIT_MS'),
     auth: Object.freeze(auth),
     callerClasses,
-    usageMaxBytes: reader.integer('USAGE_MAX_BYTES'),
     jobs: Object.freeze({
       dir: reader.has('JOBS_DIR') ? reader.text('JOBS_DIR') : null,
-      most: reader.integer('JOBS_MAX'),
-      mostPerCaller: reader.integer('JOBS_MAX_PER_CALLER'),
       maxBytes: reader.integer('JOBS_MAX_BYTES'),
-      keepMs: reader.integer('JOBS_KEEP_MS'),
     }),
     corsOrigins: Object.freeze(reader.origins('CORS_ORIGINS')),
     allowedHosts: Object.freeze(reader.hosts('ALLOWED_HOSTS')),
     persistedOperations: readOperations(reader, readFile),
     operationLimits: Object.freeze({
-      maxTokens: reader.integer('OPERATION_MAX_TOKENS'),
-      maxDepth: reader.integer('OPERATION_MAX_DEPTH'),
-      maxAliases: reader.integer('OPERATION_MAX_ALIASES'),
-      maxDirectives: reader.integer('OPERATION_MAX_DIRECTIVES'),
-      maxFields: reader.integer('OPERATION_MAX_FIELDS'),
+      maxTokens: limits.maxTokens,
+      maxDepth: limits.maxDepth,
+      maxAliases: limits.maxAliases,
+      maxDirectives: limits.maxDirectives,
+      maxFields: limits.maxFields,
       maxNodes: reader.integer('OPERATION_MAX_NODES'),
     }),
     operationMaxCalls: reader.has('OPERATION_MAX_CALLS')
       ? reader.integer('OPERATION_MAX_CALLS')
       : null,
-    live: Object.freeze({
-      maxStreams: reader.integer('LIVE_MAX_STREAMS'),
-      maxStreamsPerCaller: reader.integer('LIVE_MAX_STREAMS_PER_CALLER'),
-      maxAgeMs: reader.integer('LIVE_MAX_AGE_MS'),
-    }),
     mcp: Object.freeze({
       // With passthrough, the credential of an agent would be an API key.
       on: reader.has('MCP') ? reader.flag('MCP') : auth.mode !== 'passthrough',
-      mayChange: reader.choice('MCP_CHANGES', ['off', 'on']) === 'on',
+      changes: reader.choice('MCP_CHANGES', ['confirm', 'off', 'free']),
     }),
     introspection: readIntrospection(reader, sandbox && auth.mode === 'none'),
     exposeUserApiKeys: reader.flag('EXPOSE_USER_API_KEYS'),
-    graphiql: reader.flag('GRAPHIQL'),
     cacheMaxBytes: reader.integer('CACHE_MAX_BYTES'),
-    cacheFileMaxBytes: reader.integer('CACHE_FILE_MAX_BYTES'),
-    historyMaxBytes: reader.integer('HISTORY_MAX_BYTES'),
     historyWatch: Object.freeze(readHistoryWatch(reader, auth.mode)),
-    uploadMaxBytes: reader.integer('UPLOAD_MAX_BYTES'),
-    uploadMaxConcurrent: reader.integer('UPLOAD_MAX_CONCURRENT'),
-    uploadInlineMaxBytes: reader.integer('UPLOAD_INLINE_MAX_BYTES'),
     idempotencyKeepMs: reader.integer('IDEMPOTENCY_KEEP_MS'),
-    idempotencyMaxBytes: reader.integer('IDEMPOTENCY_MAX_BYTES'),
     settle: Object.freeze(readSettle(reader)),
     stateDir: reader.text('STATE_DIR') === 'off' ? null : reader.text('STATE_DIR'),
     redis: readRedis(reader, sandbox, rateLimits),
     logLevel: reader.choice('LOG_LEVEL', ['info', 'error', 'warn', 'debug', 'silent']),
-    metrics: reader.choice('METRICS', ['local', 'open', 'off']),
-    metricsPort: readMetricsPort(reader, port),
-    compression: reader.choice('COMPRESSION', ['on', 'off']) === 'on',
-    shutdownDelayMs: reader.integer('SHUTDOWN_DELAY_MS'),
-    shutdownGraceMs: reader.integer('SHUTDOWN_GRACE_MS'),
-    staleWhileRevalidateMs: reader.integer('STALE_WHILE_REVALIDATE_MS'),
+    metrics: metricsPort === null ? 'local' : 'open',
+    metricsPort,
     staleIfErrorMs: reader.integer('STALE_IF_ERROR_MS'),
-    ttlMs: Object.freeze(perResource((resource) => reader.integer(ttlName(resource)))),
+    ttlMs: readTtls(reader),
   };
   if (reader.faults.length > 0) {
     throw new ConfigError(reader.faults);
@@ -406,9 +345,6 @@ function readMetricsPort(reader: EnvironmentReader, port: number): number | null
     reader.fault(
       'METRICS_PORT is equal to PORT. Set another port, or remove METRICS_PORT to serve the metrics on PORT.',
     );
-  }
-  if (reader.text('METRICS') === 'off') {
-    reader.fault('METRICS_PORT and METRICS=off are both set. Remove one of them.');
   }
   return metricsPort;
 }

@@ -1,4 +1,5 @@
 import { reasonOf } from '../errors.ts';
+import { removedSettings } from './removed-settings.ts';
 import { isSendable, MAX_SECRET_BYTES, UNSENDABLE, withoutNewline } from './secret-text.ts';
 import { type Setting, settings } from './settings.ts';
 
@@ -234,7 +235,12 @@ export class EnvironmentReader {
   refuseUnknown(prefixes: readonly string[]): void {
     const known = settings.flatMap(({ name, secret }) => (secret ? [name, `${name}_FILE`] : name));
     for (const name of Object.keys(this.#env).sort()) {
-      if (known.includes(name) || notOurs.test(name) || !this.has(name)) continue;
+      if (known.includes(name) || !this.has(name)) continue;
+      if (Object.hasOwn(removedSettings, name)) {
+        this.fault(`${name} is no longer a setting. ${removedSettings[name]}`);
+        continue;
+      }
+      if (notOurs.test(name)) continue;
       const meant = nearest(name.replace('MARKETPLACE', 'MARKET'), known);
       const isOurs =
         prefixes.some((prefix) => name.startsWith(prefix)) ||

@@ -1,5 +1,3 @@
-import { type Resource, resourceNames, resources } from '../resources.ts';
-
 /** The format of a setting's text. */
 export type SettingKind =
   | { readonly type: 'text' }
@@ -53,11 +51,6 @@ const choice = (
   synonyms?: Readonly<Record<string, string>>,
 ) => entry({ type: 'choice', choices, ...(synonyms && { synonyms }) }, value);
 
-/** `TTL_CHANNEL_ITEMS_MS` for `channelItems`. */
-export function ttlName(resource: Resource): string {
-  return `TTL_${resource.replace(/[A-Z]/g, '_$&').toUpperCase()}_MS`;
-}
-
 const rateLimitDoc = 'Requests that the API allows per window and key.';
 const windowDoc = 'Length of the sliding window of the rate limit.';
 const timeoutDoc = 'Timeout of one upstream request.';
@@ -94,20 +87,8 @@ const table: Readonly<Record<string, Entry>> = {
   SANDBOX: choice(['on', 'off'], null).describe(
     'Whether the gateway runs on its sandbox if neither base URL is set. The default is `on` on a loopback address; with `NODE_ENV=production` or any other `HOST` the gateway does not start without `on`.',
   ),
-  SANDBOX_LINKS_PORT: integer(0, 65_535, null).describe(
-    'Port of the sandbox’s link-management API, on 127.0.0.1. Default: any free port; with the command `sandbox` 4010.',
-  ),
-  SANDBOX_MARKET_PORT: integer(0, 65_535, null).describe(
-    'Port of the sandbox’s marketplace API, on 127.0.0.1. Default: any free port; with the command `sandbox` 4020.',
-  ),
   MAX_WAIT_MS: integer(0, DAY_MS, 10_000).describe(
     'Maximum time that a read waits for a slot of the rate limit before it fails with `BUDGET_EXHAUSTED`. A client can shorten it, not extend it.',
-  ),
-  RESERVE_WRITES_PERCENT: integer(0, 40, 10).describe(
-    'Share of each rate limit that reads leave to writes, once their caller has used more than an equal share of the window. Less than one request reserves nothing.',
-  ),
-  RESERVE_NEWCOMERS_PERCENT: integer(0, 40, 10).describe(
-    'Share of each rate limit that such callers leave to callers that have sent nothing in the window. It is 0 with `AUTH_MODE=none`, where callers are only addresses, and with `AUTH_MODE=passthrough` for the link-management API, where each caller has its own limit.',
   ),
   CALLER_CLASSES: text('{}').describe(
     'Classes of callers as JSON, such as `{"agent": {"weight": 1, "maxCallsPerMinute": 8, "maxCallsPerDay": 5000}}`: see [classes](budget.md#classes). The class of a caller is in its token or JWT; all others are in `default`. The class `agent` exists although it is not named.',
@@ -115,26 +96,11 @@ const table: Readonly<Record<string, Entry>> = {
   STATE_DIR: text('state').describe(
     'Folder in which the process saves its sent requests, the cache, the outcomes of mutations with idempotency keys and the history of counts for the next process; `off` disables it. With Redis, requests, cache and outcomes are in Redis instead. Without it, each start uses only half of each rate limit for one window, or until the API reports what remains.',
   ),
-  USAGE_MAX_BYTES: integer(0, 1024 ** 4, 64 * 1024 ** 2).describe(
-    'Maximum size of the [usage](operations.md#usage) of 400 days; the oldest days are removed first. 0 disables the recording.',
-  ),
   JOBS_DIR: text(null).describe(
     'Folder of the [jobs](jobs.md); by default `jobs` in `STATE_DIR`. With Redis, jobs need it: a folder that all replicas share.',
   ),
-  JOBS_MAX: integer(0, 1000, 20).describe(
-    'Maximum number of jobs that have not ended. 0 disables jobs.',
-  ),
-  JOBS_MAX_PER_CALLER: integer(1, 1000, 2).describe(
-    'Maximum number of jobs of one caller that have not ended.',
-  ),
   JOBS_MAX_BYTES: integer(0, 1024 ** 4, 1024 ** 3).describe(
     'Maximum size of the files of all jobs. Jobs that would exceed it are paused.',
-  ),
-  JOBS_KEEP_MS: integer(60_000, 365 * DAY_MS, 7 * DAY_MS).describe(
-    'How long the output of a job is kept after its end.',
-  ),
-  JOBS_MIN_PER_MINUTE: integer(0, 1000, 2).describe(
-    'Number of requests per minute and API key that all jobs together get although other callers wait, so that each job ends.',
   ),
   REDIS_URL: secret.describe(
     'Redis shared by several processes, which then share one rate limit and one cache: `redis://` or `rediss://` with password and database. Several URLs, separated by commas, are the URLs of Sentinels.',
@@ -171,12 +137,6 @@ const table: Readonly<Record<string, Entry>> = {
   AUTH_JWT_CLASS_CLAIM: text(null).describe(
     'For `jwt`: name of the claim with a class of `CALLER_CLASSES`, or a path. Without it, all callers are in the class `default`.',
   ),
-  AUTH_JWT_CLOCK_TOLERANCE_SECONDS: integer(0, 600, 5).describe(
-    'For `jwt`: tolerated difference between the clocks of provider and gateway.',
-  ),
-  AUTH_PASSTHROUGH_MAX_KEYS: integer(1, 100_000, 1000).describe(
-    'For `passthrough`: maximum number of accepted API keys that have sent upstream requests in the current window. Requests with other keys fail with `BUDGET_EXHAUSTED`.',
-  ),
   CORS_ORIGINS: entry({ type: 'origins' }, null).describe(
     'Origins of pages that may call the gateway from a browser, separated by commas.',
   ),
@@ -187,33 +147,11 @@ const table: Readonly<Record<string, Entry>> = {
   PERSISTED_OPERATIONS_FILE: text(null).describe(
     'JSON file with operations by id, as Relay and Apollo write it. If set, only these operations are allowed, by id.',
   ),
-  OPERATION_MAX_TOKENS: integer(1, 1_000_000, 2000).describe(
-    'Maximum number of tokens in the text of an operation.',
-  ),
-  OPERATION_MAX_DEPTH: integer(1, 1000, 15).describe('Maximum nesting of fields.'),
-  OPERATION_MAX_ALIASES: integer(0, 10_000, 50).describe(
-    'Maximum number of aliases in an operation.',
-  ),
-  OPERATION_MAX_DIRECTIVES: integer(0, 10_000, 50).describe(
-    'Maximum number of directives in an operation.',
-  ),
-  OPERATION_MAX_FIELDS: integer(1, 1_000_000, 500).describe(
-    'Maximum number of fields in the text of an operation, including each use of a fragment. Validation time grows with the square of the number of equal fields.',
-  ),
   OPERATION_MAX_NODES: integer(1, 1_000_000_000, 100_000).describe(
     'Maximum number of items that an operation may request, multiplied over all levels.',
   ),
   OPERATION_MAX_CALLS: integer(1, 1_000_000, null).describe(
     'Maximum number of upstream requests per operation to each API, at most its rate limit. The default is two thirds of the rate limit.',
-  ),
-  LIVE_MAX_STREAMS: integer(0, 100_000, 2000).describe(
-    'Maximum number of open live queries, about 17 kB of memory each; with 0, `@live` has no effect.',
-  ),
-  LIVE_MAX_STREAMS_PER_CALLER: integer(1, 100_000, 500).describe(
-    'Maximum number of open live queries per caller.',
-  ),
-  LIVE_MAX_AGE_MS: integer(1000, DAY_MS, 300_000).describe(
-    'Maximum duration of a live query’s stream; a stream ends between three quarters of this time and this time. Clients reconnect automatically, at no upstream cost. This also removes clients whose network is gone.',
   ),
   INTROSPECTION: choice(['callers', 'on', 'off'], null, { true: 'on', false: 'off' }).describe(
     'Access to the schema by introspection, and to suggestions for misspelled names: `callers` with a valid credential, `on` for all, `off` for none. The default is `callers`; on the sandbox without `AUTH_MODE` it is `on`. `true` and `false` mean `on` and `off`.',
@@ -221,21 +159,11 @@ const table: Readonly<Record<string, Entry>> = {
   MCP: flag(null).describe(
     'Whether [AI agents](agents.md) can use the gateway at `/mcp`. The default is `true`; with `AUTH_MODE=passthrough` it is `false`, because an agent would have an API key.',
   ),
-  MCP_CHANGES: choice(['off', 'on'], 'off').describe(
-    'Whether AI agents have a tool that changes something. Their program asks its user before it calls that tool; the gateway does not enforce it.',
-  ),
-  GRAPHIQL: flag(true).describe('Whether a browser gets GraphiQL at `/graphql`.'),
-  COMPRESSION: choice(['on', 'off'], 'on').describe(
-    'Whether responses above 1 kB are compressed as `Accept-Encoding` allows, except those with secrets; set `off` behind a proxy that compresses.',
+  MCP_CHANGES: choice(['off', 'confirm', 'free'], 'confirm').describe(
+    'Changes by agents: `off` for none, `confirm` for those that a person has confirmed, `free` for all, except that deletions, the account, login URLs and subscriptions must still be confirmed.',
   ),
   CACHE_MAX_BYTES: integer(1, 2 ** 40, 64 * 1024 * 1024).describe(
     'Memory for cache entries and remembered responses; the least recently used are removed first.',
-  ),
-  CACHE_FILE_MAX_BYTES: integer(0, 2 ** 28, 64 * 1024 * 1024).describe(
-    'Maximum size of the file in `STATE_DIR` that saves the cache for the next process, encrypted with the API keys; it contains the latest responses. 0 disables it. With Redis, the cache is in Redis instead.',
-  ),
-  HISTORY_MAX_BYTES: integer(0, 2 ** 30, 64 * 1024 * 1024).describe(
-    'Maximum size of the file with the history of counts in `STATE_DIR`; in memory, the history takes at most half of it. The series that were not updated or read for the longest time are removed first. 0 disables the history.',
   ),
   HISTORY_WATCH: text(null).describe(
     'Lists that are read once a day for the history of counts, separated by commas, such as `qrCodes,files,seller`: between 18:00 and 24:00 UTC, and only pages that were not read on that day. Costs 1 upstream request per page, which is sent only if no other request waits and slots are left.',
@@ -243,52 +171,28 @@ const table: Readonly<Record<string, Entry>> = {
   IDEMPOTENCY_KEEP_MS: integer(60_000, 7 * DAY_MS, DAY_MS).describe(
     'Time for which the outcome of a mutation with an idempotency key is kept. A retry within this time does not make the change again.',
   ),
-  IDEMPOTENCY_MAX_BYTES: integer(65_536, 2 ** 30, 32 * 1024 * 1024).describe(
-    'Memory for these outcomes, about 1 kB each; they are also saved in `STATE_DIR`, or in Redis. If it is full, the caller whose outcomes take the most memory loses its oldest one.',
-  ),
   WRITE_SETTLE_MS: integer(0, DAY_MS, 5000).describe(
     'After a write whose response was lost, the gateway waits for this time before it looks for the change, because the API can still be executing the request.',
   ),
   WRITE_RESEND_AFTER_MS: integer(0, DAY_MS, 30_000).describe(
     'After a write whose response was lost and that has made no change, the gateway waits for this time before it sends a write with an idempotency key again. If the API executes a request later than that, the change is made twice.',
   ),
-  UPLOAD_MAX_BYTES: integer(1, 2 ** 40, 1024 * 1024 * 1024).describe(
-    'Maximum file size for `PUT /files/:filename`. Files are streamed; the API can have a lower limit.',
-  ),
-  UPLOAD_MAX_CONCURRENT: integer(1, 1000, 8).describe(
-    'Maximum number of concurrent uploads per API key, at most half of the rate limit. One caller can use half of this maximum.',
-  ),
-  UPLOAD_INLINE_MAX_BYTES: integer(1, 2 ** 30, 8 * 1024 * 1024).describe(
-    'Maximum file size for the mutation `uploadFile`, whose requests are held in memory.',
-  ),
   LOG_LEVEL: choice(['error', 'warn', 'info', 'debug', 'silent'], 'info').describe(
     'Log level: `warn` logs upstream failures and refusals, `info` also one line per operation, `debug` also each upstream request.',
   ),
-  METRICS: choice(['local', 'open', 'off'], 'local').describe(
-    'Access to `/metrics` and `/console`: `local` for requests from this machine, `open` for all callers, `off` for none. Names of callers are shown only to requests from this machine and to administrators.',
-  ),
   METRICS_PORT: integer(0, 65_535, null).describe(
-    'Separate port for `/metrics`, the console and the probes, on the address of `HOST`. Then `PORT` serves the probes, but neither metrics nor console. 0 selects a free port.',
-  ),
-  SHUTDOWN_DELAY_MS: integer(0, 600_000, 0).describe(
-    'Time after SIGTERM during which requests are still accepted while `/readyz` returns 503, so that load balancers can react.',
-  ),
-  SHUTDOWN_GRACE_MS: integer(0, 600_000, 15_000).describe(
-    'Maximum time after `SHUTDOWN_DELAY_MS` for running operations and writes to complete. A supervisor must wait longer than the sum of both times.',
-  ),
-  STALE_WHILE_REVALIDATE_MS: integer(0, DAY_MS, 900_000).describe(
-    'Time after its ttl in which an entry is served immediately while it is refreshed. It should be longer than a refresh of all entries in use.',
+    'Separate port for `/metrics`, the console and the probes, on the address of `HOST`, for all that reach it: limit them by a firewall. Then `PORT` serves the probes, but neither metrics nor console. Without it, `PORT` serves them to requests from this machine only. 0 selects a free port.',
   ),
   STALE_IF_ERROR_MS: integer(0, DAY_MS, DAY_MS).describe(
-    'Time after `STALE_WHILE_REVALIDATE_MS` in which a stale entry is served if the API or the budget allows no newer one.',
+    'Time for which a stale entry is served if the API or the budget allows no newer one. It begins 15 minutes after the ttl of the entry.',
+  ),
+  TTLS: text('{}').describe(
+    'How long responses count as fresh, in milliseconds by [resource](#cache-lifetimes), as JSON such as `{"channels": 10000, "plans": 3600000}`.',
   ),
 };
 
 /** Every variable that the gateway reads, in the order of the table. */
-export const settings: readonly Setting[] = [
-  ...Object.entries(table).map(([name, entry]) => ({ name, ...entry })),
-  ...resourceNames.map((resource) => {
-    const { ttlMs, why } = resources[resource];
-    return { name: ttlName(resource), ...integer(0, DAY_MS, ttlMs).describe(why) };
-  }),
-];
+export const settings: readonly Setting[] = Object.entries(table).map(([name, entry]) => ({
+  name,
+  ...entry,
+}));

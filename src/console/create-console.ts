@@ -26,12 +26,10 @@ export function createConsole(
     readonly telemetry: Pick<Telemetry, 'events' | 'health' | 'history' | 'scrub'>;
     readonly usage: Usage | null;
   } & Pick<Parameters<typeof createSnapshots>[0], 'live' | 'shared'>,
-): ConsoleFeed | null {
-  const { auth, cacheMaxBytes, graphiql, introspection, links, market, metricsPort, ttlMs } =
-    config;
+): ConsoleFeed {
+  const { auth, cacheMaxBytes, introspection, links, market, metricsPort, ttlMs } = config;
   const { cache, clients, clock, jobs, keys, live, shared, state } = parts;
   const { events, health, history, scrub } = parts.telemetry;
-  if (!history) return null;
   const snapshot = createSnapshots({
     clock,
     clients,
@@ -47,7 +45,7 @@ export function createConsole(
     quotas: () => classQuotas(config, clients, keys),
     // The pages for callers are not on the port of the console if that is separate.
     links: {
-      graphiql: graphiql && metricsPort === null,
+      graphiql: metricsPort === null,
       metrics: true,
       schema: auth.mode === 'none' && introspection === 'on' && metricsPort === null,
       usage: parts.usage !== null,

@@ -1,7 +1,6 @@
-import { ttlName } from '../config/settings.ts';
 import type { UpstreamName } from '../errors.ts';
 import { callerKey, callerOfKey, type NamedCaller } from '../observe/callers.ts';
-import type { Hour } from '../observe/history/history.ts';
+import type { Hour, ResourceHour } from '../observe/history/history.ts';
 import { type Resource, resourceNames } from '../resources.ts';
 import type { SurveyedResource } from '../upstream/cache/survey.ts';
 import type { CacheState, OperationState, SpenderState } from './console-state.ts';
@@ -81,11 +80,14 @@ export function operationStates(
 export function cacheStates(
   upstreams: readonly UpstreamName[],
   {
-    hour: { resources, sends },
+    hourOf,
+    sends,
     surveyed,
     ttlMs,
   }: {
-    readonly hour: Pick<Hour, 'resources' | 'sends'>;
+    readonly hourOf: (upstream: UpstreamName, resource: Resource) => ResourceHour;
+    /** Requests of the hour. */
+    readonly sends: number;
     readonly surveyed: ReadonlyMap<string, SurveyedResource>;
     readonly ttlMs: Readonly<Record<Resource, number>>;
   },
@@ -100,7 +102,7 @@ export function cacheStates(
         stale: entries?.stale ?? 0,
         oldestMs: entries ? Math.round(entries.oldestMs) : null,
         ttlMs: ttlMs[resource],
-        ...(resources.get(`${upstream} ${resource}`) ?? { reads: 0, hits: 0, renewals: 0 }),
+        ...hourOf(upstream, resource),
         hint: null,
       };
     }),
@@ -118,5 +120,5 @@ function hintOf(
 ): string {
   const share = Math.min(100, Math.round((100 * renewals) / Math.max(1, sends)));
   const seconds = ttlMs / 1000;
-  return `With a ttl of ${seconds} s, refreshes cost ${renewals} upstream requests in the last hour, ${share} % of all. ${ttlName(resource)}=${LONGER * ttlMs} would save most of them.`;
+  return `With a ttl of ${seconds} s, refreshes cost ${renewals} upstream requests in the last hour, ${share} % of all. TTLS={"${resource}": ${LONGER * ttlMs}} would save most of them.`;
 }

@@ -20,8 +20,7 @@ interface SnapshotParts extends UpstreamParts, ClassParts {
   readonly links: ConsoleState['links'];
   /** `null` if there can be none. */
   readonly jobs: ConsoleJobs | null;
-  /** `null` if live queries are disabled. */
-  readonly live: { readonly size: { readonly streams: number; readonly groups: number } } | null;
+  readonly live: { readonly size: { readonly streams: number; readonly groups: number } };
   /** `null` if this process is alone. */
   readonly shared: SharedState | null;
 }
@@ -56,7 +55,8 @@ export function createSnapshots(parts: SnapshotParts): TakeSnapshot {
         resources: cacheStates(
           clients.map(({ upstream }) => upstream),
           {
-            hour,
+            hourOf: (...of) => history.hourOf(...of),
+            sends: hour.sends,
             surveyed: survey.take(),
             ttlMs: parts.ttlMs,
           },
@@ -69,7 +69,7 @@ export function createSnapshots(parts: SnapshotParts): TakeSnapshot {
         callers: each.callers.map((of) => ({ ...of, caller: scrub(of.caller) })),
       })),
       replicas: replicaStates(parts),
-      live: live && { streams: live.size.streams, groups: live.size.groups },
+      live: { streams: live.size.streams, groups: live.size.groups },
     };
   };
 }

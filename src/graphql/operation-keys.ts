@@ -78,7 +78,7 @@ interface ExecutedFields {
 }
 
 /** `null` for invalid variables. */
-function executedFields(
+export function executedFields(
   { document, operation, schema, variables }: SentOperation,
   type: GraphQLObjectType,
 ): ExecutedFields | null {

@@ -32,7 +32,7 @@ export interface PluginOptions {
   readonly persistedOperations: ReadonlyMap<string, string> | null;
   readonly schemaAccess: SchemaAccess;
   /** Runs live queries; `null` if they are disabled. */
-  readonly hub: LiveHub | null;
+  readonly hub: LiveHub;
   readonly contexts: ContextFactory;
   readonly maskError: MaskError;
   readonly answers: RememberedAnswers;

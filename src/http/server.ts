@@ -64,8 +64,8 @@ export interface HttpOptions {
   readonly events: EventStream;
   /** Answers from memory if possible; `null` if disabled. */
   readonly fastPath: FastPath | null;
-  /** What a browser gets on `/graphql`; `null` when GraphiQL is off. */
-  readonly graphiql: GraphiqlPage | null;
+  /** What a browser gets on `/graphql`. */
+  readonly graphiql: GraphiqlPage;
   /** Answers `/`. */
   readonly landing: LandingPage;
   /** Handles `/files/...`; `null` if uploads are impossible. */
@@ -222,7 +222,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     const { admission, request, response } = arrival;
     const route = routeOf(request);
     watch(arrival, route);
-    if (codings.on) encodeResponse(response, codings.for(request));
+    encodeResponse(response, codings.for(request));
     setSecurityHeaders(response);
     const requestId = requestIdOf(request.headers['x-request-id']);
     // Also into the request, where the log reads it.
@@ -272,7 +272,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
 
 function graphql(arrival: Arrival, options: HttpOptions): void {
   const { admission, names, request, response } = arrival;
-  const isForPage = options.graphiql !== null && isBrowser(request);
+  const isForPage = isBrowser(request);
   const { 'content-length': length, 'content-type': type } = request.headers;
   const maxBodyBytes = bodyLimit(type, options.bodyLimits);
   if (request.headers.upgrade?.toLowerCase() === 'websocket') {
@@ -283,7 +283,7 @@ function graphql(arrival: Arrival, options: HttpOptions): void {
   } else if (Number(length) > maxBodyBytes) {
     respond(response, errorAnswer(bodyTooLarge(maxBodyBytes)), lingering(options.clock));
   } else if (isForPage) {
-    options.graphiql?.send(request, response);
+    options.graphiql.send(request, response);
   } else {
     if (request.headers.expect !== undefined) response.writeContinue();
     // As `serve` has noted it.

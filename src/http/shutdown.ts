@@ -21,16 +21,10 @@ export async function shutDown(parts: {
   readonly clients: readonly Client[];
   /** The connections to the upstreams. */
   readonly dispatcher: { close(): Promise<void>; destroy(): Promise<void> };
-  readonly delayMs: number;
   readonly graceMs: number;
 }): Promise<void> {
-  const { clients, clock, delayMs, dispatcher, endStreams, graceMs, servers } = parts;
+  const { clients, clock, dispatcher, endStreams, graceMs, servers } = parts;
   for (const server of servers) server.retire();
-  if (delayMs > 0) {
-    await new Promise<void>((resolve) => {
-      clock.after(delayMs, resolve);
-    });
-  }
   endStreams();
   for (const client of clients) client.budgets.drain(graceMs * LAST_WRITES);
   let overdue = false;

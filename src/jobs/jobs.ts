@@ -322,7 +322,7 @@ export class Jobs {
 
   /** @throws GatewayError `JOBS_NOT_CONFIGURED` */
   #storedFor({ linksCredential }: Viewer): Stored {
-    if (this.#stored && !linksCredential && this.#options.limits.most > 0) return this.#stored;
+    if (this.#stored && !linksCredential) return this.#stored;
     throw new GatewayError(
       'JOBS_NOT_CONFIGURED',
       linksCredential

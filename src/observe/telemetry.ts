@@ -11,10 +11,9 @@ import type { Gauges, Metrics } from './metrics/metrics.ts';
 export interface Telemetry {
   readonly events: EventStream;
   readonly health: Health;
-  /** `null` when nothing is counted. */
-  readonly metrics: Metrics | null;
-  /** The recent past; `null` if nothing is counted. */
-  readonly history: History | null;
+  readonly metrics: Metrics;
+  /** The recent past. */
+  readonly history: History;
   /** Removes secrets from an external text. */
   readonly scrub: Scrub;
 }
@@ -27,8 +26,8 @@ interface TelemetryOptions {
   readonly stream: LogStream | undefined;
   /** Secrets that are removed from all texts. */
   readonly secrets: readonly string[];
-  /** What is read at every scrape; `null` when nothing is counted. */
-  readonly gauges: Omit<Gauges, 'reachable' | 'failedShare'> | null;
+  /** What is read at every scrape. */
+  readonly gauges: Omit<Gauges, 'reachable' | 'failedShare'>;
 }
 
 /** Puts the stream of events together with log, spans, health, metrics and history, which read it. */
@@ -48,9 +47,8 @@ export async function createTelemetry(options: TelemetryOptions): Promise<Teleme
     }),
   );
   events.add(health);
-  if (!gauges) return { events, health, metrics: null, history: null, scrub };
   const isReachable: Gauges['reachable'] = (upstream) => health.isReachable(upstream);
-  const history = new History(clock, isReachable);
+  const history = new History({ clock, isReachable });
   // After the health, which it reads.
   events.add(history);
   emitReadsInBulk({ clock, events });

@@ -6,8 +6,8 @@ import type { Metrics } from '../observe/metrics/metrics.ts';
 import { inBackground } from '../scheduling/at-once.ts';
 import type { GatewayState } from './readiness.ts';
 
-/** Access to `/metrics` and the console: this machine only, all callers, or none. */
-type MetricsAccess = 'local' | 'open' | 'off';
+/** Access to `/metrics` and the console: this machine only, or all callers. */
+type MetricsAccess = 'local' | 'open';
 
 /** Handles requests for one path. */
 export type OperatorPage = (
@@ -34,8 +34,7 @@ type ConsolePath =
  */
 export function createOperatorPages(options: {
   readonly access: MetricsAccess;
-  /** `null` if metrics are disabled. */
-  readonly metrics: Pick<Metrics, 'render'> | null;
+  readonly metrics: Pick<Metrics, 'render'>;
   /** The handlers of the console's paths. */
   readonly console: Readonly<Partial<Record<ConsolePath, OperatorPage>>>;
   readonly state: GatewayState;
@@ -51,7 +50,6 @@ export function createOperatorPages(options: {
       respond(response, jsonAnswer(readiness.ready ? 200 : 503, readiness));
     }),
   };
-  if (access === 'off') return probes;
   const restrict = access === 'local' ? forLocalCallers : (page: OperatorPage) => page;
   const pages = {
     ...options.console,
@@ -75,21 +73,14 @@ function forReaders(page: OperatorPage): OperatorPage {
 
 function forLocalCallers(page: OperatorPage): OperatorPage {
   const refusal =
-    'This page accepts requests only from this machine. METRICS=open makes it accept all callers.';
+    'This page accepts requests only from this machine. Set METRICS_PORT to serve it to others on that port.';
   return (request, response, admission) => {
     if (isLocal(request)) page(request, response, admission);
     else respond(response, textAnswer(403, refusal));
   };
 }
 
-async function scrape(
-  metrics: Pick<Metrics, 'render'> | null,
-  response: ServerResponse,
-): Promise<void> {
-  if (!metrics) {
-    respond(response, textAnswer(404, 'Metrics are disabled.'));
-    return;
-  }
+async function scrape(metrics: Pick<Metrics, 'render'>, response: ServerResponse): Promise<void> {
   try {
     const { contentType: type, text: body } = await metrics.render();
     respond(response, { status: 200, content: { type, body } });

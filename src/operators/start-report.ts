@@ -18,12 +18,11 @@ export function startReport(config: Config, addresses: Addresses): string[] {
   const { operatorsUrl, url } = addresses;
   return [
     `version   ${facts.version}`,
-    `GraphQL   ${facts.url}${config.graphiql ? '  (open it in a browser for GraphiQL)' : ''}`,
+    `GraphQL   ${facts.url}  (open it in a browser for GraphiQL)`,
     ...(config.mcp.on ? [`agents    ${url}/mcp`] : []),
     ...(schemaAccess(config) === 'none' ? [] : [`schema    ${url}/schema.graphql`]),
-    ...(config.metrics === 'off'
-      ? []
-      : [`console   ${operatorsUrl}/console`, `metrics   ${operatorsUrl}/metrics`]),
+    `console   ${operatorsUrl}/console`,
+    `metrics   ${operatorsUrl}/metrics`,
     `links     ${facts.links}`,
     `market    ${facts.market}`,
     `callers   ${facts.callers}`,

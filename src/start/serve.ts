@@ -43,7 +43,7 @@ export async function serve(args: readonly string[], env: Environment): Promise<
   const output = standardOutput(systemClock);
   const gateway = await createGateway(config, { log: logTo(output, env) });
   const end = ender(output);
-  surviveDefects(gateway, { stopMs: config.shutdownDelayMs + config.shutdownGraceMs, end });
+  surviveDefects(gateway, { stopMs: config.shutdownGraceMs, end });
   const readable = process.stdout.isTTY || env['NODE_ENV'] !== 'production';
   const say = readable ? (text: string) => output.writeNow(`${text}\n`) : null;
   const stop = stopper(gateway, { say, end });

@@ -34,7 +34,6 @@ describe('An agent where operations are listed', () => {
     door = await openDoor({
       AUTH_MODE: 'none',
       INTROSPECTION: 'on',
-      MCP_CHANGES: 'on',
       PERSISTED_OPERATIONS_FILE: file,
     });
     agent = new Agent(door.url);
@@ -55,6 +54,7 @@ describe('An agent where operations are listed', () => {
       properties: {
         input: { properties: { name: { type: 'string' } }, required: ['name'] },
         key: { type: 'string' },
+        confirmation: { type: 'string' },
       },
     });
     for (const reason of [
@@ -91,9 +91,11 @@ describe('An agent where operations are listed', () => {
     expect(door.calls()).toBe(before);
   });
 
-  it('changes with such a tool', async () => {
+  it('changes with such a tool after a confirmation', async () => {
     const input = { name: 'Listed' };
-    const made = await agent.call('NewChannel', { input });
+    expect(codeOf(await agent.call('NewChannel', { input }))).toBe('CONFIRMATION_REQUIRED');
+    const confirmation = await agent.confirm('create', { input });
+    const made = await agent.call('NewChannel', { input, confirmation });
     expect(made.json.data).toEqual({ createChannel: { name: 'Listed' } });
   });
 });

@@ -33,7 +33,6 @@ describe('the memory for verified tokens', () => {
         keys: { secret },
         issuer: 'https://login.example',
         audience: 'links-market-gateway',
-        clockToleranceSeconds: 5,
         rolesClaim: 'roles',
         classClaim: '',
       },

@@ -70,7 +70,7 @@ describe('a caller’s own key', () => {
 });
 
 describe('the number of keys', () => {
-  const bound = { AUTH_PASSTHROUGH_MAX_KEYS: '2' };
+  const bound = { passthroughMaxKeys: '2' };
 
   it('is bounded: one more is told to wait until another has nothing spent any more', async () => {
     const door = await open(bound);
@@ -91,7 +91,7 @@ describe('the number of keys', () => {
       ...bound,
       LINKS_RATE_LIMIT: '3',
       MAX_WAIT_MS: '0',
-      TTL_ACCOUNT_MS: '0',
+      'ttl.account': '0',
     });
     const { admin, pro, free } = door.sandbox.links.keys;
     const used = async (key: string) =>
@@ -108,7 +108,7 @@ describe('the number of keys', () => {
   });
 
   it('does not keep what is kept from a caller whose budget is gone', async () => {
-    const door = await open({ ...bound, TTL_ACCOUNT_MS: '86400000' });
+    const door = await open({ ...bound, 'ttl.account': '86400000' });
     const { admin, pro, free } = door.sandbox.links.keys;
     await door.ask(query, admin);
     await door.clock.advance(60_000);
@@ -124,7 +124,7 @@ describe('the number of keys', () => {
 describe('what is kept', () => {
   it('never crosses from one key to another, whatever they read and write', async () => {
     // Short enough for a wait to make answers stale, and have them refreshed behind the readers' backs.
-    const door = await open({ TTL_ACCOUNT_MS: '5', TTL_CAMPAIGNS_MS: '5' });
+    const door = await open({ 'ttl.account': '5', 'ttl.campaigns': '5' });
     const { keys } = door.sandbox.links;
     const callers = {
       studio: keys.admin,

@@ -52,7 +52,7 @@ describe('a caller’s key that the upstream refuses', () => {
   });
 
   it('is detected by a refresh in the background', async () => {
-    const door = await open({ TTL_CAMPAIGNS_MS: '60000', LINKS_RATE_LIMIT: '30' });
+    const door = await open({ 'ttl.campaigns': '60000', LINKS_RATE_LIMIT: '30' });
     const { pro } = door.sandbox.links.keys;
     await door.ask(ALL, pro);
     refuseKey(door, pro);
@@ -71,7 +71,7 @@ describe('a caller’s key that the upstream refuses', () => {
   });
 
   it('keeps nothing of a read that was in flight when another was refused', async () => {
-    const door = await open({ TTL_CAMPAIGNS_MS: '86400000', AUTH_PASSTHROUGH_MAX_KEYS: '1' });
+    const door = await open({ 'ttl.campaigns': '86400000', passthroughMaxKeys: '1' });
     const { free, pro } = door.sandbox.links.keys;
     // The first request of a key goes alone.
     await door.ask('{ domains { nodes { id } } }', pro);
@@ -94,7 +94,7 @@ describe('a caller’s key that the upstream refuses', () => {
   });
 
   it('leaves nothing in memory', async () => {
-    const door = await open({ METRICS: 'open' });
+    const door = await open({ metrics: 'open' });
     const { pro, free } = door.sandbox.links.keys;
     const entries = async (): Promise<number> => {
       const { text } = await door.send('/metrics');
@@ -145,7 +145,7 @@ describe('a caller’s key that the upstream refuses', () => {
 
 describe('the places for keys', () => {
   it('are not taken by keys that the upstream refuses', async () => {
-    const door = await open({ AUTH_PASSTHROUGH_MAX_KEYS: '2' });
+    const door = await open({ passthroughMaxKeys: '2' });
     const query = '{ account { username } }';
     for (let n = 0; n < 20; n += 1) {
       expect((await door.ask(query, `made-up-${n}`)).code).toBe('UPSTREAM_UNAUTHENTICATED');
@@ -157,7 +157,7 @@ describe('the places for keys', () => {
   });
 
   it('are not taken by keys that it has not even looked at', async () => {
-    const door = await open({ AUTH_PASSTHROUGH_MAX_KEYS: '2', MAX_WAIT_MS: '0' });
+    const door = await open({ passthroughMaxKeys: '2', MAX_WAIT_MS: '0' });
     const query = '{ account { username } }';
     const restore = door.sandbox.links.fault({ kind: 'refuse-429', retryAfter: 60 });
     for (let n = 0; n < 5; n += 1) {
@@ -169,7 +169,7 @@ describe('the places for keys', () => {
   });
 
   it('are free again once a key is refused that had one', async () => {
-    const door = await open({ AUTH_PASSTHROUGH_MAX_KEYS: '2' });
+    const door = await open({ passthroughMaxKeys: '2' });
     const query = '{ account { username } }';
     const { admin, pro, free } = door.sandbox.links.keys;
     await door.ask(query, admin);
@@ -200,7 +200,7 @@ describe('the gateway’s own key, refused', () => {
     });
 
   it('serves what is fresh to the end of its ttl, and nothing older as if all were well', async () => {
-    const door = await open({ AUTH_MODE: 'none', TTL_CHANNELS_MS: '600000' });
+    const door = await open({ AUTH_MODE: 'none', 'ttl.channels': '600000' });
     await door.ask(ALL);
     refuse(door);
     await door.clock.advance(2 * MINUTE);

@@ -82,7 +82,6 @@ class World {
       keys: { jwksUrl: 'https://login.example/keys' },
       issuer,
       audience,
-      clockToleranceSeconds: TOLERANCE,
       rolesClaim: 'roles',
       classClaim: '',
     },

@@ -201,8 +201,8 @@ async function worldOf() {
       AUTH_MODE: 'token',
       AUTH_TOKENS_FILE: file,
       LINKS_RATE_LIMIT: String(LIMIT),
-      TTL_FILES_MS: '3600000',
-      TTL_PIXELS_MS: '86400000',
+      'ttl.files': '3600000',
+      'ttl.pixels': '86400000',
     },
   });
   return {

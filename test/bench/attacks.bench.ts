@@ -10,7 +10,6 @@ import { type Outcome, Stage } from './attacks/stage.ts';
 import { textAttacks } from './attacks/texts.ts';
 import { unreadAttacks } from './attacks/unread.ts';
 import { uploadAttacks } from './attacks/uploads.ts';
-import { vanishedAttacks } from './attacks/vanished.ts';
 import { figuresOf, figuresOfAll } from './attacks/verdict.ts';
 import { record } from './report/measurement.ts';
 
@@ -28,7 +27,6 @@ const attacks = [
   ...agentAttacks,
   ...unreadAttacks,
   ...liveAttacks,
-  ...vanishedAttacks(),
   ...uploadAttacks,
   ...connectionAttacks,
   ...pageAttacks,

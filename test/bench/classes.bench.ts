@@ -102,9 +102,9 @@ async function overload(percent: string) {
       CALLER_CLASSES: JSON.stringify(classes),
       LINKS_RATE_LIMIT: String(LIMIT),
       MAX_WAIT_MS: String(WINDOW_MS),
-      RESERVE_WRITES_PERCENT: percent,
-      RESERVE_NEWCOMERS_PERCENT: percent,
-      SHUTDOWN_GRACE_MS: '0',
+      writeReserve: String(Number(percent) / 100),
+      newcomerReserve: String(Number(percent) / 100),
+      shutdownGraceMs: '0',
     },
   });
   const ask = (caller: string, query: string) =>

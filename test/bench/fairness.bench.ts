@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { Pool } from 'undici';
 import { it } from 'vitest';
 import { formatTokenFile } from '../../src/auth/token-file.ts';
-import { loadConfig } from '../../src/config/config.ts';
 import { createGateway } from '../../src/gateway.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
+import { configOf } from '../support/config.ts';
 import { sleepUntil } from './pace.ts';
 import { type Figure, percentile, record } from './report/measurement.ts';
 
@@ -90,7 +90,7 @@ async function compete(quiet: number): Promise<Asked[]> {
   const sandbox = await startSandbox({
     limit: { requests: LIMIT, windowMs: WINDOW_MS, mode: 'sliding', resetFormat: 'epoch-ms' },
   });
-  const config = loadConfig({
+  const config = configOf({
     PORT: '0',
     LINKS_BASE_URL: sandbox.links.url,
     LINKS_API_KEY: sandbox.links.key,

@@ -65,11 +65,11 @@ export async function measureForecasts(crowd: Crowd, windows: number): Promise<F
       LINKS_RATE_LIMIT: String(LIMIT),
       MAX_WAIT_MS: '3600000',
       // Nothing is kept for long, so that every operation costs something.
-      STALE_WHILE_REVALIDATE_MS: '0',
+      staleWhileRevalidateMs: '0',
       STALE_IF_ERROR_MS: '0',
       ...Object.fromEntries(
-        ['CHANNELS', 'CHANNEL_ITEMS', 'USERS', 'PLANS', 'SELLER'].map((name) => [
-          `TTL_${name}_MS`,
+        ['channels', 'channelItems', 'users', 'plans', 'seller'].map((name) => [
+          `ttl.${name}`,
           '5000',
         ]),
       ),

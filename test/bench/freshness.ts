@@ -42,7 +42,7 @@ export async function measureFreshness(
     sandbox: { clock, limit: { requests: CALLS_A_MINUTE, mode: 'sliding' } },
     env: {
       LINKS_RATE_LIMIT: String(CALLS_A_MINUTE),
-      TTL_FILES_MS: '60000',
+      'ttl.files': '60000',
       MAX_WAIT_MS: '3600000',
     },
     only: 'links',

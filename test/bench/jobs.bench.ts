@@ -153,7 +153,7 @@ interface Scene {
 
 /** Callers that read what is not cached, and perhaps an export beside them. */
 async function people({ exports, load = LOAD, pace }: Scene): Promise<Traffic> {
-  const world = await exportWorld({ TTL_FILES_MS: '3600000' });
+  const world = await exportWorld({ 'ttl.files': '3600000' });
   const { clock } = world;
   if (exports) await world.add('qr/add', (at) => ({ type: 'text', data: `code ${at}` }), 1200);
   const job: BenchJob | null = exports ? await world.start(STATISTICS) : null;

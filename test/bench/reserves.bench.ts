@@ -125,9 +125,9 @@ async function compete({
       AUTH_MODE: 'token',
       AUTH_TOKENS_FILE: file,
       LINKS_RATE_LIMIT: String(LIMIT),
-      RESERVE_WRITES_PERCENT: String(percent),
-      RESERVE_NEWCOMERS_PERCENT: String(percent),
-      TTL_FILES_MS: '3600000',
+      writeReserve: String(percent / 100),
+      newcomerReserve: String(percent / 100),
+      'ttl.files': '3600000',
     },
     only: 'links',
   });

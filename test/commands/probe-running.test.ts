@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { probe } from '../../src/commands/probe.ts';
-import { type Config, loadConfig } from '../../src/config/config.ts';
+import type { Config } from '../../src/config/config.ts';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { proofOf } from '../../src/operators/probe-proof.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type Clock, systemClock } from '../../src/scheduling/clock.ts';
+import { configOf } from '../support/config.ts';
 import { statusOf } from '../support/proxies.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -51,11 +52,11 @@ async function running(
 ): Promise<{ config: Config; url: string; env: Env }> {
   const given = settings(env);
   const isApart = 'METRICS_PORT' in given;
-  gateway = await createGateway(loadConfig({ ...given, PORT: '0' }), { clock });
+  gateway = await createGateway(configOf({ ...given, PORT: '0' }), { clock });
   const { operatorsUrl, url } = await gateway.listen();
   const name = isApart ? 'METRICS_PORT' : 'PORT';
   const found = { ...given, [name]: new URL(operatorsUrl).port };
-  return { config: loadConfig(found), url, env: found };
+  return { config: configOf(found), url, env: found };
 }
 
 async function ask(url: string, query: string): Promise<Record<string, unknown>> {
@@ -84,11 +85,7 @@ describe('a probe beside a running gateway', () => {
   });
 
   it('finds it without a STATE_DIR, and where operators have a port of their own', async () => {
-    for (const env of [
-      { STATE_DIR: 'off' },
-      { METRICS_PORT: '0', METRICS: 'local' },
-      { METRICS: 'off' },
-    ]) {
+    for (const env of [{ STATE_DIR: 'off' }, { METRICS_PORT: '0' }]) {
       const { config } = await running(env);
       expect((await probe(config)).lines[0]).toEqual(asked);
       await gateway?.close();
@@ -228,14 +225,14 @@ describe('a probe beside a running gateway', () => {
     const { env } = await running({ LINKS_API_KEY: '', LINKS_API_KEY_FILE: file });
     writeFileSync(file, sandbox.links.keys.admin);
     // With the marketplace's key it is known at once, and asks with the one before until it has noticed.
-    expect((await probe(loadConfig(env))).lines[0]).toEqual(asked);
+    expect((await probe(configOf(env))).lines[0]).toEqual(asked);
   });
 
   it('goes by STATE_DIR where another program listens at its port, or another installation', async () => {
     const other = createServer((_, response) => response.end('{"lines":"hello"}')).listen(0);
     await new Promise((resolve) => other.once('listening', resolve));
     const port = String((other.address() as { port: number }).port);
-    const byItself = await probe(loadConfig(settings({ PORT: port, HOST: '0.0.0.0' })));
+    const byItself = await probe(configOf(settings({ PORT: port, HOST: '0.0.0.0' })));
     expect(byItself.lines).toEqual([good('LINKS'), good('MARKET')]);
     other.close();
     const { keys } = sandbox.links;
@@ -244,7 +241,7 @@ describe('a probe beside a running gateway', () => {
       MARKET_API_KEY: sandbox.market.keys.empty,
     });
     const beside = settings({ PORT: String(config.port) });
-    expect((await probe(loadConfig(beside))).lines).toEqual([good('LINKS'), good('MARKET')]);
+    expect((await probe(configOf(beside))).lines).toEqual([good('LINKS'), good('MARKET')]);
   });
 
   it('needs no key where callers bring theirs', async () => {

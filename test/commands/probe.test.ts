@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { probe } from '../../src/commands/probe.ts';
-import { type Config, loadConfig } from '../../src/config/config.ts';
+import type { Config } from '../../src/config/config.ts';
 import { createGateway } from '../../src/gateway.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { systemClock } from '../../src/scheduling/clock.ts';
+import { configOf } from '../support/config.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'probe-'));
 let sandbox: Sandbox;
@@ -25,7 +26,7 @@ let folders = 0;
 function configure(env: Readonly<Record<string, string>> = {}): Config {
   folders += 1;
   const { links, market } = sandbox;
-  return loadConfig({
+  return configOf({
     AUTH_MODE: 'none',
     LINKS_BASE_URL: links.url,
     ...(env['AUTH_MODE'] === 'passthrough' ? {} : { LINKS_API_KEY: links.key }),
@@ -144,7 +145,7 @@ describe('a probe', () => {
   });
 
   it('leaves the sandbox alone', async () => {
-    const { lines, wrong } = await probe(loadConfig({}));
+    const { lines, wrong } = await probe(configOf({}));
     expect([lines, wrong]).toEqual([
       ['The sandbox is part of the gateway and is not probed.'],
       'nothing',

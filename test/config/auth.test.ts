@@ -178,7 +178,6 @@ describe('AUTH_MODE=jwt', () => {
       keys: { jwksUrl: 'https://login.example/keys' },
       issuer: 'https://login.example',
       audience: 'gateway',
-      clockToleranceSeconds: 5,
       rolesClaim: 'roles',
       classClaim: '',
     });
@@ -223,7 +222,7 @@ describe('AUTH_MODE=passthrough', () => {
 
   it('needs the upstream whose keys callers have, and no key of its own', () => {
     expect(loadConfig(own)).toMatchObject({
-      auth: { mode: 'passthrough', maxKeys: 1000 },
+      auth: { mode: 'passthrough' },
       links: { endpoint: { baseUrl: 'https://links.example', apiKey: '' } },
     });
     expect(faults({ ...own, LINKS_API_KEY: 'k' })).toEqual([

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ConfigError, loadConfig } from '../../src/config/config.ts';
-import { settings, ttlName } from '../../src/config/settings.ts';
+import { removedSettings } from '../../src/config/removed-settings.ts';
+import { settings } from '../../src/config/settings.ts';
 import { resourceNames } from '../../src/resources.ts';
 import { faults } from './faults.ts';
 
@@ -28,7 +29,6 @@ describe('loadConfig with nothing set', () => {
       maxWaitMs: 10_000,
       corsOrigins: [],
       exposeUserApiKeys: false,
-      graphiql: true,
       cacheMaxBytes: 67_108_864,
     });
     expect(config.links).toEqual({
@@ -128,9 +128,31 @@ describe('the table of settings', () => {
     expect(loadConfig(Object.fromEntries(spelled))).toEqual(loadConfig({}));
   });
 
-  it('names the ttl of a resource in the way of environment variables', () => {
-    expect(ttlName('channelItems')).toBe('TTL_CHANNEL_ITEMS_MS');
-    expect(loadConfig({ TTL_CHANNEL_ITEMS_MS: '5' }).ttlMs.channelItems).toBe(5);
+  it('has the ttls of all resources in one setting', () => {
+    const { ttlMs } = loadConfig({ TTLS: ' {"channelItems": 5, "plans": 0} ' });
+    expect(ttlMs).toMatchObject({ channelItems: 5, plans: 0, channels: 60_000 });
+  });
+
+  it.each([
+    ['[1]', 'is not a JSON object'],
+    ['{"channels": 5', 'is not a JSON object'],
+    ['{"channel": 5}', 'names "channel", which is not a resource. Use account, domains,'],
+    ['{"constructor": 5}', 'names "constructor", which is not a resource'],
+    ['{"channels": -1}', 'has a value of channels that is not an integer from 0 to 86400000'],
+    ['{"channels": "5"}', 'has a value of channels that is not an integer'],
+  ])('refuses the ttls %s', (TTLS, reason) => {
+    expect(faults({ TTLS })).toEqual([expect.stringContaining(`TTLS ${reason}`)]);
+  });
+
+  it('refuses each setting that went, with what replaces it', () => {
+    const names = Object.keys(removedSettings);
+    expect(names.filter((name) => settings.some((each) => each.name === name))).toEqual([]);
+    const found = faults(Object.fromEntries(names.map((name) => [name, '1'])));
+    expect(found).toHaveLength(names.length);
+    expect(found).toContain(
+      'TTL_CHANNEL_ITEMS_MS is no longer a setting. Set TTLS={"channelItems": …} instead.',
+    );
+    for (const fault of found) expect(fault).toMatch(/^[A-Z_]+ is no longer a setting\. \w.*\.$/);
   });
 });
 
@@ -271,7 +293,7 @@ describe('a value', () => {
     ['LINKS_RATE_LIMIT', '0'],
     ['LINKS_TIMEOUT_MS', '1e3'],
     ['MAX_WAIT_MS', '-1'],
-    ['GRAPHIQL', 'yes'],
+    ['EXPOSE_USER_API_KEYS', 'yes'],
     ['MARKET_POST_ENCODING', 'xml'],
     ['LINKS_TIMEZONE', 'Mars/Olympus'],
     ['CORS_ORIGINS', '*'],
@@ -305,7 +327,7 @@ describe('a value', () => {
 
 describe('a report of faults', () => {
   it('holds all of them at once', () => {
-    const env = { PORT: 'x', LINKS_PAGE_SIZE: '0', LINKS_BASE_URL: 'nowhere', GRAPHIQL: '1' };
+    const env = { PORT: 'x', LINKS_PAGE_SIZE: '0', LINKS_BASE_URL: 'nowhere', MCP: '1' };
     const found = faults(env);
     expect(found).toHaveLength(6);
     expect(new ConfigError(found).message).toMatch(/^The configuration has 6 errors:\n {2}- /);
@@ -332,11 +354,11 @@ describe('a report of faults', () => {
   });
 
   it('asks about a misspelled name', () => {
-    const env = { LINKS_TIMEOUT: '5', TTL_CHANNELITEMS_MS: '5', MARKET_APIKEY_FILE: '/x' };
+    const env = { LINKS_TIMEOUT: '5', TTLSS: '5', MARKET_APIKEY_FILE: '/x' };
     expect(faults(env)).toEqual([
       'LINKS_TIMEOUT is not a setting. Did you mean LINKS_TIMEOUT_MS?',
       'MARKET_APIKEY_FILE is not a setting. Did you mean MARKET_API_KEY_FILE?',
-      'TTL_CHANNELITEMS_MS is not a setting. Did you mean TTL_CHANNEL_ITEMS_MS?',
+      'TTLSS is not a setting. Did you mean TTLS?',
     ]);
   });
 

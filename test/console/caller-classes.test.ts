@@ -25,7 +25,7 @@ beforeEach(async () => {
     AUTH_JWT_CLASS_CLAIM: 'class',
     CALLER_CLASSES: '{"agent": {}}',
     MAX_WAIT_MS: '300000',
-    METRICS: 'open',
+    metrics: 'open',
     STATE_DIR: join(folder, 'state'),
   });
 });

@@ -28,7 +28,7 @@ async function start(env: Readonly<Record<string, string>> = {}): Promise<BusyGa
     AUTH_MODE: 'token',
     AUTH_TOKENS_FILE: file,
     CALLER_CLASSES: CLASSES,
-    METRICS: 'open',
+    metrics: 'open',
     ...env,
   });
 }

@@ -83,7 +83,7 @@ describe('An upstream that fails', () => {
   });
 
   it('for one resource only is shown with that resource, until a response or for five minutes', async () => {
-    const busy = await stage.start({ TTL_ACCOUNT_MS: '0' });
+    const busy = await stage.start({ 'ttl.account': '0' });
     busy.sandbox.links.fault({ kind: 'error-500', path: '/api/pixels' });
     for (let n = 0; n < 3; n += 1) {
       await busy.ask('{ pixels { totalCount } account { username } }');

@@ -29,7 +29,7 @@ describe('The hour', () => {
   });
 
   it('separates refreshes from callers, and proposes a longer ttl with the setting for it', async () => {
-    const busy = await stage.start({ TTL_PIXELS_MS: '10000', MARKET_RATE_LIMIT: '60' });
+    const busy = await stage.start({ 'ttl.pixels': '10000', MARKET_RATE_LIMIT: '60' });
     for (let round = 0; round < 120; round += 1) {
       await busy.ask('{ pixels { totalCount } }');
       await stage.clock.advance(6000);
@@ -42,9 +42,9 @@ describe('The hour', () => {
     expect(pixels).toMatchObject({ resource: 'pixels', upstream: 'LINKS', ttlMs: 10_000 });
     expect(pixels?.renewals).toBe(busy.sandbox.links.requests.length - 1);
     expect(pixels?.hint).toBe(
-      `With a ttl of 10 s, refreshes cost ${pixels?.renewals} upstream requests in the last hour, 98 % of all. TTL_PIXELS_MS=50000 would save most of them.`,
+      `With a ttl of 10 s, refreshes cost ${pixels?.renewals} upstream requests in the last hour, 98 % of all. TTLS={"pixels": 50000} would save most of them.`,
     );
-    expect(loadConfig({ TTL_PIXELS_MS: '50000' }).ttlMs.pixels).toBe(50_000);
+    expect(loadConfig({ TTLS: '{"pixels": 50000}' }).ttlMs.pixels).toBe(50_000);
   });
 
   it('counts the entries of the cache by resource, with their age', async () => {

@@ -17,7 +17,6 @@ describeWith(redisServer, 'The console of a replica', () => {
     const env = {
       LINKS_RATE_WINDOW_MS: '60000',
       LINKS_RATE_LIMIT: '500',
-      METRICS: 'local',
       PORT: '0',
     };
     worlds = await startReplicas(2, redis, { on: sandbox, env });

@@ -66,7 +66,7 @@ describe('The state of an upstream', () => {
       fc.asyncProperty(fc.array(turns, { minLength: 4, maxLength: 12 }), async (each) => {
         const busy = await stage.start({
           LINKS_RATE_LIMIT: '8',
-          TTL_ACCOUNT_MS: '5000',
+          'ttl.account': '5000',
           MAX_WAIT_MS: '15000',
         });
         for (const turn of each) {
@@ -171,8 +171,8 @@ describe('The state of an upstream', () => {
     const stale = ['account { username }', 'pixels { totalCount }'];
     const busy = await stage.start({
       MAX_WAIT_MS: '300000',
-      TTL_ACCOUNT_MS: '60000',
-      TTL_PIXELS_MS: '60000',
+      'ttl.account': '60000',
+      'ttl.pixels': '60000',
     });
     for (const field of stale) {
       await busy.ask(`{ ${field} }`);
@@ -202,7 +202,7 @@ describe('The state of an upstream', () => {
 
 describe('Waiting callers', () => {
   it('are listed with their longest wait, and without names to viewers without that permission', async () => {
-    const busy = await stage.start({ MAX_WAIT_MS: '300000', METRICS: 'open' });
+    const busy = await stage.start({ MAX_WAIT_MS: '300000', metrics: 'open' });
     busy.sandbox.links.fault({ kind: 'refuse-429', retryAfter: 40, times: 1 });
     const asked = [busy.ask('{ pixels { totalCount } }')];
     await stage.queued(busy, 'interactive');

@@ -20,7 +20,7 @@ afterEach(async () => {
 
 async function start(env: Record<string, string> = {}): Promise<BusyGateway> {
   clock = new VirtualClock();
-  const busy = await busyGateway({ SHUTDOWN_GRACE_MS: '15000', ...env }, { clock });
+  const busy = await busyGateway({ shutdownGraceMs: '15000', ...env }, { clock });
   opened.push(busy);
   return busy;
 }
@@ -47,7 +47,7 @@ const JWT = {
   AUTH_JWT_SECRET: SECRET,
   AUTH_JWT_ISSUER: 'https://id.example',
   AUTH_JWT_AUDIENCE: 'gateway',
-  METRICS: 'open',
+  metrics: 'open',
 };
 /** As a proxy on this machine passes requests on: they come from elsewhere. */
 const REMOTE = { 'x-forwarded-for': '203.0.113.7' };
@@ -110,25 +110,11 @@ describe('/console/events', () => {
   });
 
   it('reserves places for operators', async () => {
-    const busy = await start({ METRICS: 'open' });
+    const busy = await start({ metrics: 'open' });
     for (let n = 0; n < 24; n += 1) await view(busy, REMOTE);
     expect((await fetch(`${busy.url}/console/events`, { headers: REMOTE })).status).toBe(503);
     const operator = await view(busy);
     expect([operator.status, operator.states[0]?.named]).toEqual([200, true]);
-  });
-
-  it('says that the gateway is about to stop, and ends with that, so that nothing waits for it', async () => {
-    const busy = await start({ SHUTDOWN_DELAY_MS: '3000' });
-    const viewer = await view(busy);
-    const closed = busy.gateway.close();
-    await clock.advance(1000);
-    expect(viewer.states.at(-1)?.readiness.reasons).toEqual([{ reason: 'draining' }]);
-    expect(viewer.states.at(-1)?.events[0]).toMatchObject({ kind: 'draining' });
-    expect(viewer.ended).toBe(false);
-    await clock.advance(2000);
-    await closed;
-    expect(viewer.ended).toBe(true);
-    expect(viewer.states.at(-1)?.readiness.ready).toBe(false);
   });
 });
 
@@ -149,13 +135,12 @@ describe('The paths of the console', () => {
   });
 
   it.each([
-    ['off', {}, 404],
-    ['local', REMOTE, 403],
-    ['open', REMOTE, 200],
-  ])('follow METRICS=%s', async (METRICS, headers, status) => {
-    const { url } = await start({ METRICS });
+    ['to this machine only', {}, 403],
+    ['to all that reach it on a port of its own', { METRICS_PORT: '0' }, 200],
+  ])('are shown %s', async (_, settings, status) => {
+    const { operatorsUrl } = await start(settings);
     for (const path of ['/console.json', '/console/events']) {
-      const answer = await fetch(url + path, { headers });
+      const answer = await fetch(operatorsUrl + path, { headers: REMOTE });
       expect(answer.status).toBe(status);
       await answer.body?.cancel();
     }
@@ -204,7 +189,7 @@ describe('Names of callers', () => {
 
   it('are withheld from other machines if all callers are administrators', async () => {
     for (const env of [{ AUTH_MODE: 'none' }, { AUTH_MODE: 'passthrough', LINKS_API_KEY: '' }]) {
-      const busy = await start({ ...env, METRICS: 'open' });
+      const busy = await start({ ...env, metrics: 'open' });
       const authorization = `Bearer ${busy.sandbox.links.keys.pro}`;
       await busy.ask('{ account { username } }', { headers: { authorization } });
       const remote = { ...REMOTE, authorization };

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { usualLimits } from '../../src/config/limits.ts';
 import { settings } from '../../src/config/settings.ts';
 import { leads } from '../support/readme.ts';
 import { alerts, alertsOfReplicas, faultsOfRules, lateRules } from './alert-checks.ts';
@@ -73,7 +74,7 @@ describe('the rules', () => {
 
   it('have the thresholds of settings and manifest', () => {
     expect(threshold('GatewayReadsWait')).toBe(byDefault('MAX_WAIT_MS') / 2 / 1000);
-    expect(threshold('GatewayLiveStreamsNearLimit')).toBe(0.8 * byDefault('LIVE_MAX_STREAMS'));
+    expect(threshold('GatewayLiveStreamsNearLimit')).toBe(0.8 * usualLimits.liveMaxStreams);
     const manifest = readFileSync('deploy/kubernetes.yaml', 'utf8');
     const mebibytes = Number(/limits: \{ memory: (\d+)Mi \}/.exec(manifest)?.[1]);
     expect(threshold('GatewayMemoryHigh')).toBe(0.8 * mebibytes * 1024 * 1024);

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
+import { usualLimits } from '../../src/config/limits.ts';
 import { settings } from '../../src/config/settings.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 import { type Resource, resourcesOf, servicesOf, variablesOf } from '../support/deployed.ts';
@@ -31,7 +32,7 @@ const services = ['compose.yaml', 'compose.replicas.yaml'].flatMap((path) =>
 
 let busy: BusyGateway;
 beforeAll(async () => {
-  busy = await busyGateway({ METRICS: 'open' });
+  busy = await busyGateway({ metrics: 'open' });
 });
 afterAll(() => busy.close());
 
@@ -177,7 +178,7 @@ describe('the memory of a gateway', () => {
   const peak =
     figure('highest memory of the process') +
     byDefault('CACHE_MAX_BYTES') +
-    byDefault('LIVE_MAX_STREAMS') * figure('memory of an idle stream');
+    usualLimits.liveMaxStreams * figure('memory of an idle stream');
 
   it('is limited at about twice what it was at most, with a full cache and all live queries', () => {
     expect(peak).toBeGreaterThan(200_000_000);

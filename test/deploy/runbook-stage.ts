@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach } from 'vitest';
 import { probe } from '../../src/commands/probe.ts';
-import { loadConfig } from '../../src/config/config.ts';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { configOf } from '../support/config.ts';
 import { sectionAt } from '../support/readme.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { alerts } from './alert-checks.ts';
@@ -25,6 +25,7 @@ export class RunbookStage {
   /** Over the sandbox that each test begins with. */
   sandbox!: Sandbox;
   url = '';
+  operatorsUrl = '';
   log = '';
   #env: Record<string, string> = {};
   #gateway: Gateway | undefined;
@@ -35,8 +36,8 @@ export class RunbookStage {
       this.#env = {
         AUTH_MODE: 'none',
         STATE_DIR: 'off',
-        TTL_ACCOUNT_MS: '0',
-        STALE_WHILE_REVALIDATE_MS: '0',
+        'ttl.account': '0',
+        staleWhileRevalidateMs: '0',
         STALE_IF_ERROR_MS: '0',
       };
       this.#use(await startSandbox({ clock: this.clock }));
@@ -70,10 +71,10 @@ export class RunbookStage {
   async start(more: Record<string, string> = {}): Promise<void> {
     await this.#gateway?.close();
     Object.assign(this.#env, more);
-    const config = loadConfig({ ...this.#env, PORT: '0' });
+    const config = configOf({ ...this.#env, PORT: '0' });
     const log = { write: (line: string) => void (this.log += line) };
     this.#gateway = await createGateway(config, { clock: this.clock, log });
-    ({ url: this.url } = await this.#gateway.listen());
+    ({ operatorsUrl: this.operatorsUrl, url: this.url } = await this.#gateway.listen());
     this.#env['PORT'] = new URL(this.url).port;
   }
 
@@ -107,7 +108,7 @@ export class RunbookStage {
 
   /** What `check-config --probe` prints. */
   async probed(): Promise<string> {
-    return (await probe(loadConfig(this.#env), this.clock)).lines.join('\n');
+    return (await probe(configOf(this.#env), this.clock)).lines.join('\n');
   }
 }
 

@@ -58,31 +58,6 @@ describe('the remedy for writes on the pages, followed literally,', () => {
     expect(await named('Lost and found')).toBe(1);
   });
 
-  it('about GatewayIdempotencyStoreFull raises the limit, and no key is lost', async () => {
-    await stage.grant(500);
-    await stage.start({
-      STATE_DIR: join(stage.folder, 'full'),
-      IDEMPOTENCY_MAX_BYTES: '65536',
-    });
-    const share = async (): Promise<number> =>
-      (await stage.metric('gateway_idempotency_bytes')) /
-      (await stage.metric('gateway_idempotency_max_bytes'));
-    let keys = 0;
-    while ((await share()) <= 0.8) {
-      keys += 1;
-      await stage.ask(creation(`Channel ${keys}`), { 'idempotency-key': `"${keys}"` });
-    }
-    expect(await stage.metric('gateway_idempotency_forgotten_total')).toBe(0);
-    const { page, says } = runbook('GatewayIdempotencyStoreFull');
-    expect(says).toContain('Raise IDEMPOTENCY_MAX_BYTES');
-    expect(page).toContain('the caller whose keys take the most memory loses its oldest one');
-    await stage.start({ IDEMPOTENCY_MAX_BYTES: '1000000' });
-    expect(await share()).toBeLessThan(0.2);
-    const { length } = stage.sandbox.links.requests;
-    await stage.ask(creation('Channel 1'), { 'idempotency-key': '"1"' });
-    expect(stage.sandbox.links.requests).toHaveLength(length);
-  });
-
   it('about keys-not-saved finds the reason of a folder that cannot be used in the log', async () => {
     const state = join(stage.folder, 'no-folder');
     writeFileSync(state, '');

@@ -11,7 +11,7 @@ const LIVE = 'query Channels @live { channels(first: 3) { nodes { id name } } }'
 
 /** What `/metrics` of a gateway without requests contains. */
 export async function metricsAtStart(): Promise<Map<string, Family>> {
-  const busy = await busyGateway({ METRICS: 'open' });
+  const busy = await busyGateway({ metrics: 'open' });
   try {
     return await scrape(busy);
   } finally {
@@ -22,7 +22,7 @@ export async function metricsAtStart(): Promise<Map<string, Family>> {
 /** ... and after some of everything that can happen to one that is alone. */
 export async function metricsAfterTraffic(): Promise<Map<string, Family>> {
   const clock = new VirtualClock();
-  const env = { METRICS: 'open', LIVE_MAX_STREAMS: '1', CALLER_CLASSES };
+  const env = { metrics: 'open', liveMaxStreams: '1', CALLER_CLASSES };
   const busy = await busyGateway(env, { clock });
   const { links, market } = busy.sandbox;
   try {
@@ -58,7 +58,7 @@ export async function metricsAfterTraffic(): Promise<Map<string, Family>> {
 /** ... and of one that shares its budgets with others through a Redis. */
 export async function metricsOfReplica(redis: RedisServer): Promise<Map<string, Family>> {
   const busy = await busyGateway({
-    METRICS: 'open',
+    metrics: 'open',
     REDIS_URL: redis.url,
     REDIS_PREFIX: 'deploy',
     REDIS_SECRET: 'a-secret-that-all-the-replicas-know',

@@ -28,7 +28,7 @@ const provider = new NodeTracerProvider({
 let busy: BusyGateway;
 beforeAll(async () => {
   provider.register();
-  busy = await busyGateway({ METRICS: 'open', LOG_LEVEL: 'info', TTL_ACCOUNT_MS: '600000' });
+  busy = await busyGateway({ metrics: 'open', LOG_LEVEL: 'info', 'ttl.account': '600000' });
 });
 afterAll(async () => {
   await busy.close();

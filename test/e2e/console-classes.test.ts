@@ -49,7 +49,7 @@ describeWith(chromium, 'the classes in the console', () => {
       AUTH_TOKENS_FILE: tokens,
       CALLER_CLASSES: CLASSES,
       MAX_WAIT_MS: '600000',
-      SHUTDOWN_GRACE_MS: '0',
+      shutdownGraceMs: '0',
     };
     busy = await busyGateway(env, { clock });
     browser = await openBrowser();

@@ -30,9 +30,9 @@ describeWith(chromium, 'the console in trouble', () => {
     AUTH_TOKENS_FILE: tokens,
     MAX_WAIT_MS: '120000',
     // One caller uses the whole window.
-    RESERVE_WRITES_PERCENT: '0',
-    RESERVE_NEWCOMERS_PERCENT: '0',
-    SHUTDOWN_GRACE_MS: '0',
+    writeReserve: '0',
+    newcomerReserve: '0',
+    shutdownGraceMs: '0',
   };
   let sandbox: Sandbox;
   let busy: BusyGateway;

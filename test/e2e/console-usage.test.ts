@@ -36,7 +36,7 @@ describeWith(chromium, 'the usage in the console', () => {
       AUTH_MODE: 'token',
       AUTH_TOKENS_FILE: tokens,
       CALLER_CLASSES: '{"agent": {}}',
-      METRICS: 'open',
+      metrics: 'open',
       STATE_DIR: join(folder, 'state'),
     };
     busy = await busyGateway(env, { clock });
@@ -158,7 +158,7 @@ describeWith(chromium, 'the usage in the console', () => {
 
 describeWith(chromium, 'a console without usage', () => {
   it('has no card for it', async () => {
-    const plain = await busyGateway({ USAGE_MAX_BYTES: '0' });
+    const plain = await busyGateway({ usageMaxBytes: '0' });
     const browser = await openBrowser();
     const page = await browser.newPage();
     await page.goto(`${plain.url}/console`);

@@ -117,8 +117,7 @@ describe('a defect', () => {
   });
 
   it('that shows as an exception of the event loop is logged, and stops the process after what runs', async () => {
-    const env = { SHUTDOWN_GRACE_MS: '20000' };
-    const gateway = await new Process(env, '--import', './test/e2e/defective.mjs').started();
+    const gateway = await new Process({}, '--import', './test/e2e/defective.mjs').started();
     const other = request(`${gateway.url}/graphql`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'content-length': 33 },

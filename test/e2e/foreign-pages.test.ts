@@ -125,7 +125,7 @@ describeWith(chromium, 'a page over plain HTTP, in a browser that knows no secur
   it.each(['no-referrer', 'unsafe-url', 'strict-origin-when-cross-origin'] as const)(
     'spends nothing where it is not listed, with the policy %s',
     async (policy) => {
-      await open(pageAt('evil.example'), { GRAPHIQL: 'false' });
+      await open(pageAt('evil.example'));
       await askInEveryWay(policy);
       expect(busy.sandbox.links.requests).toEqual([]);
       // It is as this test takes it to be: none is marked.

@@ -23,8 +23,8 @@ afterEach(async () => {
 });
 
 const NO_CACHE = {
-  TTL_QR_CODES_MS: '0',
-  STALE_WHILE_REVALIDATE_MS: '0',
+  'ttl.qrCodes': '0',
+  CACHE_MAX_BYTES: '1',
   STALE_IF_ERROR_MS: '0',
 };
 
@@ -37,7 +37,6 @@ async function begin(blocks = 'unlimited') {
       ...model.env,
       ...NO_CACHE,
       PORT: '0',
-      METRICS: 'off',
       PATH: globalThis.process.env['PATH'] ?? '',
       STATE_DIR: folder,
     },

@@ -57,21 +57,6 @@ describe('a start with nothing set', () => {
   });
 });
 
-describe('the ports of the embedded sandbox', () => {
-  it('are those that are set, and a start says which one it cannot have', async () => {
-    const first = gateway();
-    const [, taken = ''] = await first.says(/sandbox +http:\/\/127\.0\.0\.1:(\d+)/);
-    const second = gateway({ SANDBOX_LINKS_PORT: taken });
-    expect(await second.ended).toBe(1);
-    expect(second.output()).toMatch(/^The embedded sandbox cannot start .*SANDBOX_LINKS_PORT/);
-    expect(second.output()).toContain(`:${taken}`);
-    first.child.kill('SIGTERM');
-    await first.ended;
-    const third = gateway({ SANDBOX_LINKS_PORT: taken });
-    await third.says(new RegExp(`sandbox +http://127\\.0\\.0\\.1:${taken} `));
-  });
-});
-
 describe('SIGTERM', () => {
   it('ends an idle process with 0', async () => {
     const process = gateway();
@@ -172,7 +157,6 @@ describe('SIGTERM over a real upstream', () => {
       LINKS_BASE_URL: sandbox.links.url,
       LINKS_API_KEY: sandbox.links.key,
       LINKS_TIMEOUT_MS: '3600000',
-      SHUTDOWN_GRACE_MS: '600000',
     });
     const url = await urlOf(process);
     const lost = fetch(`${url}/graphql?query={account{username}}`).catch(() => 'lost');

@@ -72,14 +72,14 @@ const modes: Readonly<Record<string, Mode>> = {
     tokens: async () => [...(await Promise.all(roles.map(sign))), 'made.up.one'],
   },
   passthrough: {
-    env: { AUTH_PASSTHROUGH_MAX_KEYS: '4' },
+    env: { passthroughMaxKeys: '4' },
     tokens: async () => [...Object.values(sandbox.links.keys), 'refused-1', 'refused-2'],
   },
 };
 
 async function startGateway(name: string, { env }: Mode): Promise<Running & { url: string }> {
   const { links, market } = sandbox;
-  const ttls = ['ACCOUNT', 'CHANNELS', 'CAMPAIGNS', 'ITEMS', 'SELLER', 'PIXELS'];
+  const ttls = ['account', 'channels', 'campaigns', 'items', 'seller', 'pixels'];
   const running = start(process.execPath, GATEWAY, {
     cwd: '.',
     env: {
@@ -99,7 +99,7 @@ async function startGateway(name: string, { env }: Mode): Promise<Running & { ur
       MARKET_TIMEOUT_MS: '300',
       MAX_WAIT_MS: '400',
       CACHE_MAX_BYTES: '200000',
-      ...Object.fromEntries(ttls.map((ttl) => [`TTL_${ttl}_MS`, '300'])),
+      TTLS: JSON.stringify(Object.fromEntries(ttls.map((ttl) => [ttl, 300]))),
       ...env,
     },
   });

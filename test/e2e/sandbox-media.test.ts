@@ -3,11 +3,10 @@ import { chromium, describeWith } from '../support/needs.ts';
 import { start } from '../support/process.ts';
 import { openBrowser } from './browser.ts';
 
-const FREE = { SANDBOX_LINKS_PORT: '0', SANDBOX_MARKET_PORT: '0' };
-
 describeWith(chromium, 'what the sandbox command has to look at and to listen to', () => {
   it('is shown and played by a browser', async () => {
-    const sandbox = start(process.execPath, ['dist/main.js', 'sandbox'], { cwd: '.', env: FREE });
+    const args = ['dist/main.js', 'sandbox', '--links-port', '0', '--market-port', '0'];
+    const sandbox = start(process.execPath, args, { cwd: '.', env: {} });
     const [, item = '', key = ''] = await sandbox.says(
       /^curl '(\S+)\/api\/account\/details\?api_key=(\w+)'/m,
     );

@@ -12,17 +12,19 @@ afterEach(async () => {
   running = [];
 });
 
-function command(env: Record<string, string>): Running {
-  const started = start(process.execPath, ['dist/main.js', 'sandbox'], { cwd: '.', env });
+function command(linksPort = '0', marketPort = '0'): Running {
+  const ports = ['--links-port', linksPort, '--market-port', marketPort];
+  const started = start(process.execPath, ['dist/main.js', 'sandbox', ...ports], {
+    cwd: '.',
+    env: {},
+  });
   running.push(started);
   return started;
 }
 
-const FREE = { SANDBOX_LINKS_PORT: '0', SANDBOX_MARKET_PORT: '0' };
-
 describe('the sandbox command', () => {
   it('prints addresses and keys, and curl lines that work', async () => {
-    const sandbox = command(FREE);
+    const sandbox = command();
     await sandbox.says(/^curl '.*$/m);
     const lines = sandbox.output().match(/^curl .*$/gm) ?? [];
     expect(lines).toHaveLength(2);
@@ -38,7 +40,7 @@ describe('the sandbox command', () => {
   });
 
   it.each(['SIGINT', 'SIGTERM'] as const)('stops on %s', async (signal) => {
-    const sandbox = command(FREE);
+    const sandbox = command();
     await sandbox.says(/^curl '/m);
     sandbox.child.kill(signal);
     expect(await sandbox.ended).toBe(0);
@@ -50,12 +52,12 @@ describe('the sandbox command', () => {
       other.listen(0, '127.0.0.1', resolve);
     });
     const { port } = other.address() as { port: number };
-    const busy = command({ ...FREE, SANDBOX_MARKET_PORT: String(port) });
+    const busy = command('0', String(port));
     expect(await busy.ended).toBe(1);
     expect(busy.output()).toBe(`The sandbox cannot start: port ${port} is in use.\n`);
     other.close();
-    const wrong = command({ ...FREE, SANDBOX_LINKS_PORT: 'http' });
-    expect(await wrong.ended).toBe(1);
-    expect(wrong.output()).toMatch(/^The sandbox cannot start: .*SANDBOX_LINKS_PORT.*\n$/);
+    const wrong = command('http');
+    expect(await wrong.ended).toBe(2);
+    expect(wrong.output()).toContain('--links-port is not a port from 0 to 65535.');
   });
 });

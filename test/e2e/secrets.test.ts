@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ttlName } from '../../src/config/settings.ts';
 import { resourceNames } from '../../src/resources.ts';
 import { type Fault, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { PLENTY, type Row } from '../support/gateway.ts';
@@ -131,8 +130,8 @@ async function run(env: Readonly<Record<string, string>>, sent: readonly Errand[
       MARKET_RATE_LIMIT: String(PLENTY),
       MARKET_TIMEOUT_MS: '200',
       // Nothing kept stands between a fault and those who are to meet it.
-      ...Object.fromEntries(resourceNames.map((resource) => [ttlName(resource), '0'])),
-      STALE_WHILE_REVALIDATE_MS: '0',
+      ...Object.fromEntries(resourceNames.map((resource) => [`ttl.${resource}`, '0'])),
+      CACHE_MAX_BYTES: '1',
       STALE_IF_ERROR_MS: '0',
       ...env,
     },

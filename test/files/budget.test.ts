@@ -13,7 +13,7 @@ import {
 } from '../support/uploads.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
-const worlds = uploadWorlds({ UPLOAD_MAX_BYTES: '4000000' });
+const worlds = uploadWorlds({ uploadMaxBytes: '4000000' });
 const { open, received } = worlds;
 let sandbox: Sandbox;
 let url: string;

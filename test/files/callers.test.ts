@@ -3,7 +3,7 @@ import type { World } from '../support/gateway.ts';
 import { code, uploadWorlds } from '../support/upload-worlds.ts';
 import { upload } from '../support/uploads.ts';
 
-const worlds = uploadWorlds({ UPLOAD_MAX_BYTES: '4000000' });
+const worlds = uploadWorlds({ uploadMaxBytes: '4000000' });
 const { open, received } = worlds;
 let world: World;
 let url: string;

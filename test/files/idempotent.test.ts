@@ -4,7 +4,7 @@ import type { World } from '../support/gateway.ts';
 import { code, uploadWorlds } from '../support/upload-worlds.ts';
 import { beginUpload, someBytes, until, upload, uploadAnswer } from '../support/uploads.ts';
 
-const worlds = uploadWorlds({ UPLOAD_MAX_BYTES: '4000000' });
+const worlds = uploadWorlds({ uploadMaxBytes: '4000000' });
 const { listed, received } = worlds;
 let sandbox: Sandbox;
 let world: World;

@@ -6,7 +6,7 @@ import { code, uploadWorlds } from '../support/upload-worlds.ts';
 import { beginUpload, someBytes, until, upload, uploadAnswer } from '../support/uploads.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
-const worlds = uploadWorlds({ UPLOAD_MAX_BYTES: '4000000' });
+const worlds = uploadWorlds({ uploadMaxBytes: '4000000' });
 const { listed, open, received } = worlds;
 let sandbox: Sandbox;
 let url: string;

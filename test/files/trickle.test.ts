@@ -44,7 +44,7 @@ async function remaining(): Promise<unknown> {
 
 describe('An upload that trickles', () => {
   it('takes no slot before bytes flow, and is ended with 408', async () => {
-    await start({ UPLOAD_MAX_CONCURRENT: '15' });
+    await start({ uploadMaxConcurrent: '15' });
     const trickling = Array.from({ length: 6 }, () => begin(1));
     const answers = Promise.all(trickling.map(uploadAnswer));
     for (let second = 0; second < 40; second += 8) {
@@ -87,7 +87,7 @@ describe('An upload that trickles', () => {
 
 describe('Uploads at a time', () => {
   it('are limited per caller, with 429 and Retry-After', async () => {
-    await start({ UPLOAD_MAX_CONCURRENT: '4' });
+    await start({ uploadMaxConcurrent: '4' });
     begin(100_000);
     begin(100_000);
     await until(() => uploads().length === 2);
@@ -162,7 +162,7 @@ describe('An upload', () => {
       .map((line) => JSON.parse(line) as Record<string, unknown>);
 
   it('leaves a line in the log and counts as an operation', async () => {
-    await start({ METRICS: 'open' });
+    await start({ metrics: 'open' });
     await upload(door.url, '/files/a.bin', 'bytes', { ...keyed(), 'x-request-id': 'mine' });
     await upload(door.url, '/files/noextension', 'bytes', keyed());
     await upload(door.url, '/files/a.bin', 'bytes');
@@ -185,7 +185,7 @@ describe('An upload', () => {
   });
 
   it('whose sender hangs up is canceled, and no fault of anybody', async () => {
-    await start({ METRICS: 'open' });
+    await start({ metrics: 'open' });
     const request = begin(100_000);
     await until(() => uploads().length === 1);
     request.destroy();

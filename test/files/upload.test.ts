@@ -5,7 +5,7 @@ import type { World } from '../support/gateway.ts';
 import { code, uploadWorlds } from '../support/upload-worlds.ts';
 import { beginUpload, someBytes, until, upload, uploadAnswer } from '../support/uploads.ts';
 
-const worlds = uploadWorlds({ UPLOAD_MAX_BYTES: '4000000' });
+const worlds = uploadWorlds({ uploadMaxBytes: '4000000' });
 const { listed, open, received } = worlds;
 let sandbox: Sandbox;
 let world: World;
@@ -247,7 +247,7 @@ describe('the size of a file', () => {
   it.each([1, 50_000, 65_536, 200_000].flatMap((max) => names.map((name) => [max, name] as const)))(
     'may be up to %d bytes and not one more, sent with %s',
     async (max, name) => {
-      const { url: to } = await open({ env: { UPLOAD_MAX_BYTES: String(max) } });
+      const { url: to } = await open({ env: { uploadMaxBytes: String(max) } });
       for (const size of [max - 1, max].filter((each) => each > 0)) {
         const answer = await sendings[name](to, someBytes(size));
         expect(answer).toMatchObject({ status: 201 });

@@ -64,7 +64,7 @@ async function start(env: Readonly<Record<string, string>> = {}) {
       AUTH_MODE: 'token',
       AUTH_TOKENS_FILE: join(folder, 'tokens.json'),
       CALLER_CLASSES: '{"agent":{"maxCallsPerDay":3}}',
-      SHUTDOWN_GRACE_MS: '0',
+      shutdownGraceMs: '0',
       ...env,
     },
   });
@@ -191,7 +191,7 @@ describe('Query.usage', () => {
     expect(await refusal('{ rows(first: 4000000) { calls } }')).toBe(
       '"first" must be from 0 to 1000, not 4000000.',
     );
-    const off = await start({ USAGE_MAX_BYTES: '0' });
+    const off = await start({ usageMaxBytes: '0' });
     const { data } = await off.ask('{ usage { calls } }', undefined, as('boss'));
     expect(data).toEqual({ usage: null });
   });
@@ -239,8 +239,8 @@ describe('The usage in STATE_DIR', () => {
 
   it('keeps what a class has used of its day over a restart', async () => {
     const first = await start({
-      TTL_ACCOUNT_MS: '1',
-      STALE_WHILE_REVALIDATE_MS: '0',
+      'ttl.account': '1',
+      staleWhileRevalidateMs: '0',
       STALE_IF_ERROR_MS: '0',
     });
     await first.ask(HOME, undefined, as('crawler'));

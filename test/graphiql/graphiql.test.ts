@@ -9,7 +9,7 @@ import { encodeResponse } from '../../src/http/encoding/encode-response.ts';
 import { createBuiltPages } from '../../src/http/pages/built-pages.ts';
 import { builtPages, describeWith } from '../support/needs.ts';
 
-const codings = new Codings(true);
+const codings = new Codings();
 const pages = createBuiltPages(codings);
 const page = createGraphiqlPage(exampleOperations('code-1'), pages);
 const server = createServer((request, response) => {

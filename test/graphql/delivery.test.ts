@@ -7,7 +7,7 @@ describe('how answers are delivered', () => {
   let world: World;
 
   beforeAll(async () => {
-    world = await startWorld({ clock, env: { TTL_ACCOUNT_MS: '60000' } });
+    world = await startWorld({ clock, env: { 'ttl.account': '60000' } });
   });
   afterAll(() => world.close());
 

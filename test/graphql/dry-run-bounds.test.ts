@@ -144,7 +144,7 @@ describe('Any number of dry runs and forged cursors', () => {
   }
 
   async function warm(): Promise<Door> {
-    const door = await open({ LINKS_RATE_LIMIT: '1000', METRICS: 'open' });
+    const door = await open({ LINKS_RATE_LIMIT: '1000', metrics: 'open' });
     for (const query of WARM) await door.ask(query);
     return door;
   }

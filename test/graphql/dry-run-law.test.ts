@@ -41,12 +41,7 @@ const found: [Scene][] = [
 
 const TTL = 60_000;
 /** One for all, so that all entries are at ages between 0 and 5 times of it. */
-const ttls = Object.fromEntries(
-  Object.keys(resources).map((name) => {
-    const words = name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
-    return [`TTL_${words}_MS`, String(TTL)];
-  }),
-);
+const ttls = Object.fromEntries(Object.keys(resources).map((name) => [`ttl.${name}`, String(TTL)]));
 /** Operations, each after a time in shares of the ttl. */
 const story = fc.record({
   clamp: fc.constantFrom(...clamps),

@@ -228,7 +228,7 @@ describe('A dry run', () => {
 });
 
 describe('A dry run of entries past their ttl', () => {
-  const ttl = { TTL_ACCOUNT_MS: '4000', TTL_CHANNELS_MS: '4000', TTL_CHANNEL_ITEMS_MS: '4000' };
+  const ttl = { 'ttl.account': '4000', 'ttl.channels': '4000', 'ttl.channelItems': '4000' };
   const query =
     '{ account { username } channels(first: 4) { nodes { items(first: 5) { nodes { __typename } } } } }';
   let world: World | undefined;

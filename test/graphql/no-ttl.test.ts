@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { ttlName } from '../../src/config/settings.ts';
 import { type Resource, resourceNames } from '../../src/resources.ts';
 import { rounds } from '../support/rounds.ts';
 import { operation, query } from './any-operation.ts';
@@ -13,7 +12,7 @@ type Env = Readonly<Record<string, string>>;
 
 /** Nothing at all is kept. */
 const nothingKept: Env = Object.fromEntries(
-  resourceNames.map((resource) => [ttlName(resource), '0']),
+  resourceNames.map((resource) => [`ttl.${resource}`, '0']),
 );
 
 /** Settings that keep nothing, in any combination. */
@@ -25,15 +24,15 @@ const env = fc
     ),
     stale: fc.constantFrom<Env>(
       {},
-      { STALE_WHILE_REVALIDATE_MS: '0' },
+      { staleWhileRevalidateMs: '0' },
       { STALE_IF_ERROR_MS: '0' },
-      { STALE_WHILE_REVALIDATE_MS: '0', STALE_IF_ERROR_MS: '0' },
+      { staleWhileRevalidateMs: '0', STALE_IF_ERROR_MS: '0' },
       { CACHE_MAX_BYTES: '1000000' },
     ),
   })
   .map(({ resources, stale }) => ({
     ...stale,
-    ...Object.fromEntries(resources.map((resource) => [ttlName(resource), '0'])),
+    ...Object.fromEntries(resources.map((resource) => [`ttl.${resource}`, '0'])),
   }));
 
 it('costs what an exact plan says where nothing is kept', async () => {

@@ -18,9 +18,9 @@ afterEach(async () => {
 async function open(): Promise<void> {
   door = await openDoor({
     AUTH_MODE: 'none',
-    SHUTDOWN_GRACE_MS: String(GRACE_MS),
-    OPERATION_MAX_ALIASES: '2000',
-    OPERATION_MAX_FIELDS: '2000',
+    shutdownGraceMs: String(GRACE_MS),
+    maxAliases: '2000',
+    maxFields: '2000',
   });
 }
 

@@ -61,7 +61,7 @@ afterEach(async () => {
 
 /** The route behind the door, the encoder and the guard of the gateway. */
 function serverOf(): Server {
-  const codings = new Codings(true);
+  const codings = new Codings();
   const route = createJobDataRoute({
     clock,
     codings,

@@ -11,7 +11,6 @@ beforeAll(async () => {
   door = await openDoor({
     AUTH_MODE: 'none',
     CORS_ORIGINS: ORIGIN,
-    GRAPHIQL: 'true',
     INTROSPECTION: 'true',
   });
 });

@@ -27,8 +27,8 @@ function tokenOf(claims: object): string {
 
 describe('Retry-After is the time of the next attempt', () => {
   it.each([
-    ['the caller has', { LIVE_MAX_STREAMS_PER_CALLER: '1' }],
-    ['there are', { LIVE_MAX_STREAMS: '1' }],
+    ['the caller has', { liveMaxStreamsPerCaller: '1' }],
+    ['there are', { liveMaxStreams: '1' }],
   ])('where %s as many live queries as may be', async (_, env) => {
     door = await openDoor({ AUTH_MODE: 'none', ...env });
     await LiveViewer.begun(door.url, { query: LIVE });
@@ -61,7 +61,7 @@ describe('Retry-After is the time of the next attempt', () => {
     door = await openDoor({
       AUTH_MODE: 'none',
       CORS_ORIGINS: origin,
-      LIVE_MAX_STREAMS: '1',
+      liveMaxStreams: '1',
     });
     await LiveViewer.begun(door.url, { query: LIVE });
     const headers = { origin, accept: 'application/json, text/event-stream' };

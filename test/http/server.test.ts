@@ -27,19 +27,19 @@ const page = {
 /** A server that answers probes and nothing else, unless `options` say more. */
 function small(options: Partial<HttpOptions> = {}): HttpServer {
   return createHttpServer({
-    codings: new Codings(true),
+    codings: new Codings(),
     fastPath: null,
     events: new EventStream(),
     graphql: () => undefined,
-    graphiql: null,
+    graphiql: page,
     landing: (_, response) => response.end('the landing page'),
     files: null,
     jobData: (_, response) => response.end(),
     mcp: null,
     assets: null,
     pages: createOperatorPages({
-      access: 'off',
-      metrics: null,
+      access: 'local',
+      metrics: { render: () => Promise.reject(new Error('no metrics here')) },
       console: {},
       probe: () => {},
       state: (draining) => ({ ready: !draining, reasons: [], degraded: [] }),
@@ -57,12 +57,11 @@ function small(options: Partial<HttpOptions> = {}): HttpServer {
 }
 
 async function serve(
-  options: { gate?: Promise<unknown>; clock?: Clock; graphiql?: boolean } = {},
+  options: { gate?: Promise<unknown>; clock?: Clock } = {},
 ): Promise<{ server: HttpServer; url: string }> {
   const { server: graphql } = smallServer(options.gate ? { gate: options.gate } : {});
   const server = small({
     graphql,
-    graphiql: options.graphiql === false ? null : page,
     clock: options.clock ?? systemClock,
   });
   opened.push(server);
@@ -93,11 +92,6 @@ describe('routes', () => {
     const { url } = await serve();
     expect(await (await fetch(`${url}/graphql`, browser)).text()).toBe('the page');
     expect(await (await fetch(`${url}/`, browser)).text()).toBe('the landing page');
-  });
-
-  it('shows no GraphiQL when it is off', async () => {
-    const { url } = await serve({ graphiql: false });
-    expect(await (await fetch(`${url}/graphql`, browser)).text()).not.toContain('the page');
   });
 
   it('answers probes, to GET and HEAD only', async () => {

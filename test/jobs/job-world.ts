@@ -67,7 +67,7 @@ export async function jobWorld({ clock, env, on }: JobWorldOptions = {}) {
       env: {
         AUTH_MODE: 'token',
         AUTH_TOKENS_FILE: tokens,
-        SHUTDOWN_GRACE_MS: '0',
+        shutdownGraceMs: '0',
         // The clock of the test advances while a busy machine needs its time for a request.
         ...(clock && { LINKS_TIMEOUT_MS: '300000' }),
         PORT: '0',

@@ -78,7 +78,7 @@ describe('the start of an export', () => {
     );
 
   it('keeps the limit of a caller among starts at once, and leaves the others their places', async () => {
-    const world = await jobWorld({ clock: new VirtualClock(), env: { JOBS_MAX: '4' } });
+    const world = await jobWorld({ clock: new VirtualClock(), env: { jobsMax: '4' } });
     const many = startsOf(world, 60, 'eve');
     const few = startsOf(world, 2, 'eli');
     expect(countsOf(await Promise.all(few))).toEqual({ QUEUED: 2 });
@@ -92,7 +92,7 @@ describe('the start of an export', () => {
   });
 
   it('keeps the limit of all callers among starts at once', async () => {
-    const world = await jobWorld({ clock: new VirtualClock(), env: { JOBS_MAX: '3' } });
+    const world = await jobWorld({ clock: new VirtualClock(), env: { jobsMax: '3' } });
     const all = [...startsOf(world, 20, 'eve'), ...startsOf(world, 20, 'eli')];
     expect(countsOf(await Promise.all(all))).toEqual({ QUEUED: 3, TOO_MANY_JOBS: 37 });
   });

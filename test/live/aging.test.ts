@@ -12,7 +12,7 @@ afterEach(async () => {
 });
 
 async function open(maxAgeMs = MAX_AGE_MS): Promise<void> {
-  door = await openDoor({ AUTH_MODE: 'none', LIVE_MAX_AGE_MS: String(maxAgeMs) });
+  door = await openDoor({ AUTH_MODE: 'none', liveMaxAgeMs: String(maxAgeMs) });
 }
 
 const begun = (looking: Looking = { query: CHANNELS }): Promise<LiveViewer> =>

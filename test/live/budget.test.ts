@@ -102,7 +102,7 @@ describe('rateLimit in a live query', () => {
 
   it.each([
     ['a field that fails', {}, true],
-    ['a field that is never cached', { TTL_PIXELS_MS: '0' }, false],
+    ['a field that is never cached', { 'ttl.pixels': '0' }, false],
   ])('spends no more than without it beside %s', async (_, env, fails) => {
     const spent: number[] = [];
     for (const more of ['', 'rateLimit { used }']) {

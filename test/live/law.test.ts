@@ -27,8 +27,8 @@ const inputs: Readonly<Record<Noun, readonly [type: string, more: string]>> = {
 
 /** Short ttls: each second of virtual time costs a little real time. */
 const short = Object.fromEntries(
-  ['ACCOUNT', 'CAMPAIGNS', 'CHANNELS', 'CHANNEL_ITEMS', 'PIXELS'].map((name) => [
-    `TTL_${name}_MS`,
+  ['account', 'campaigns', 'channels', 'channelItems', 'pixels'].map((name) => [
+    `ttl.${name}`,
     '8000',
   ]),
 );

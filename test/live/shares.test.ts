@@ -126,7 +126,7 @@ describe('whatever one caller looks at', () => {
 
   it('counts for another viewer who has room for it before it ends', async () => {
     await door.close();
-    await open({ TTL_ITEMS_MS: '60000', LIVE_MAX_AGE_MS: '3600000' });
+    await open({ 'ttl.items': '60000', liveMaxAgeMs: '3600000' });
     await Promise.all(Array.from({ length: 40 }, (_, n) => settled(look('greedy', heavy(n)))));
     const other = await settled(look('other', heavy(0)));
     // What these take is no longer free, so that the first has more than its share.
@@ -183,7 +183,7 @@ it('shows a change to one caller before it has shown it in all the queries of an
 
 it('keeps what one caller watches fresh beside the many entries of another', async () => {
   await door.close();
-  const ttls = { TTL_FILES_MS: '2000', TTL_ACCOUNT_MS: '2000' };
+  const ttls = { 'ttl.files': '2000', 'ttl.account': '2000' };
   await open({ ...ttls, LINKS_RATE_LIMIT: '100', MAX_WAIT_MS: '60000' });
   // Without headers of its own that say how much it allows: it counts in real time.
   door.sandbox.links.fault({ kind: 'answer', rewrite: (answer) => ({ ...answer, headers: {} }) });

@@ -220,7 +220,7 @@ describe('a live query', () => {
   });
 
   it('hears something every 15 seconds', async () => {
-    await open({ TTL_CHANNELS_MS: String(60 * MINUTE) });
+    await open({ 'ttl.channels': String(60 * MINUTE) });
     const viewer = await look({ query: CHANNELS });
     for (let count = 1; count <= 4; count += 1) {
       await door.clock.advance(16_000);

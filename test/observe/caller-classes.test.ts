@@ -29,7 +29,7 @@ beforeEach(async () => {
     AUTH_MODE: 'token',
     AUTH_TOKENS_FILE: file,
     CALLER_CLASSES: '{"agent": {}}',
-    METRICS: 'open',
+    metrics: 'open',
   };
   busy = await busyGateway(env, { clock: new VirtualClock() });
 });

@@ -5,7 +5,7 @@ import { until } from '../support/uploads.ts';
 
 let door: Door;
 beforeEach(async () => {
-  door = await openDoor({ AUTH_MODE: 'none', METRICS: 'open' });
+  door = await openDoor({ AUTH_MODE: 'none', metrics: 'open' });
 });
 afterEach(async () => {
   const closed = door.close();

@@ -12,7 +12,7 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 
 let busy: BusyGateway;
 beforeAll(async () => {
-  busy = await busyGateway({ LOG_LEVEL: 'debug', TTL_ACCOUNT_MS: '600000' });
+  busy = await busyGateway({ LOG_LEVEL: 'debug', 'ttl.account': '600000' });
 });
 afterAll(() => busy.close());
 

@@ -11,7 +11,7 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 const clock = new VirtualClock();
 let busy: BusyGateway;
 beforeAll(async () => {
-  busy = await busyGateway({ TTL_ACCOUNT_MS: '60000' }, { clock });
+  busy = await busyGateway({ 'ttl.account': '60000' }, { clock });
 });
 afterAll(() => busy.close());
 

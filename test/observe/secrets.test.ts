@@ -15,7 +15,7 @@ let told = '';
 let secrets: string[] = [];
 
 beforeAll(async () => {
-  busy = await busyGateway({ LOG_LEVEL: 'debug', EXPOSE_USER_API_KEYS: 'true', METRICS: 'open' });
+  busy = await busyGateway({ LOG_LEVEL: 'debug', EXPOSE_USER_API_KEYS: 'true', metrics: 'open' });
   const { sandbox } = busy;
   secrets = [sandbox.links.key, sandbox.market.key, ...Object.values(callers)];
   await makeBusy();

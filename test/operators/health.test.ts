@@ -14,7 +14,7 @@ const clock = new VirtualClock();
 
 async function start(env: Record<string, string> = {}, sandbox?: Sandbox): Promise<BusyGateway> {
   const options = { clock, ...(sandbox && { sandbox }) };
-  busy = await busyGateway({ TTL_ACCOUNT_MS: '0', ...env }, options);
+  busy = await busyGateway({ 'ttl.account': '0', ...env }, options);
   return busy;
 }
 

@@ -4,8 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
 import { createGateway } from '../../src/gateway.ts';
 import { faults } from '../config/faults.ts';
-import { type BusyGateway, busyGateway, isRefused } from '../support/busy-gateway.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 
 let busy: BusyGateway | undefined;
 afterEach(async () => {
@@ -48,28 +47,10 @@ describe('METRICS_PORT', () => {
     expect(await answered(busy.url)).toEqual([...CALLERS, ...OPERATORS, ...PROBES]);
   });
 
-  it('applies METRICS to requests on that port', async () => {
+  it('permits them to all that reach that port', async () => {
     busy = await busyGateway({ METRICS_PORT: '0' });
     const headers = { 'x-forwarded-for': '192.0.2.1' };
-    expect((await fetch(`${busy.operatorsUrl}/metrics`, { headers })).status).toBe(403);
-    await busy.close();
-    busy = await busyGateway({ METRICS_PORT: '0', METRICS: 'open' });
     expect((await fetch(`${busy.operatorsUrl}/metrics`, { headers })).status).toBe(200);
-  });
-
-  it('reports on both ports that it drains, and then closes both', async () => {
-    const clock = new VirtualClock();
-    busy = await busyGateway({ METRICS_PORT: '0', SHUTDOWN_DELAY_MS: '5000' }, { clock });
-    const { operatorsUrl, url } = busy;
-    const closed = busy.gateway.close();
-    const responses = await Promise.all([url, operatorsUrl].map((each) => fetch(`${each}/readyz`)));
-    const bodies = await Promise.all(responses.map((response) => response.json()));
-    await clock.advance(5000);
-    await closed;
-    expect(responses.map(({ status }) => status)).toEqual([503, 503]);
-    const draining = { reasons: [{ reason: 'draining' }] };
-    expect(bodies).toMatchObject([draining, draining]);
-    expect([await isRefused(url), await isRefused(operatorsUrl)]).toEqual([true, true]);
   });
 
   it('is named in the error if the port is in use', async () => {
@@ -84,12 +65,9 @@ describe('METRICS_PORT', () => {
     other.close();
   });
 
-  it('is rejected if equal to PORT, or with METRICS=off', () => {
+  it('is rejected if equal to PORT', () => {
     expect(faults({ METRICS_PORT: '4000' })).toEqual([
       'METRICS_PORT is equal to PORT. Set another port, or remove METRICS_PORT to serve the metrics on PORT.',
-    ]);
-    expect(faults({ METRICS_PORT: '9464', METRICS: 'off' })).toEqual([
-      'METRICS_PORT and METRICS=off are both set. Remove one of them.',
     ]);
     expect(faults({ METRICS_PORT: '9464' })).toEqual([]);
   });

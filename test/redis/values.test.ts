@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createBackends } from '../../src/backends.ts';
-import { loadConfig } from '../../src/config/config.ts';
 import { endpointsOf } from '../../src/config/endpoints.ts';
 import { createDigest } from '../../src/digest.ts';
 import { createTelemetry } from '../../src/observe/telemetry.ts';
@@ -13,6 +12,7 @@ import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
 import { Cache, type CacheEntry } from '../../src/upstream/cache/cache.ts';
 import { ProcessRecords } from '../../src/upstream/idempotency/store/process-records.ts';
 import { createDispatcher } from '../../src/upstream/wire/undici.ts';
+import { configOf } from '../support/config.ts';
 import { type AnswerError, PLENTY } from '../support/gateway.ts';
 
 const dispatcher = createDispatcher();
@@ -29,7 +29,7 @@ afterAll(async () => {
 async function openGateway() {
   const clock = systemClock;
   const { links, market } = sandbox;
-  const config = loadConfig({
+  const config = configOf({
     AUTH_MODE: 'none',
     OPERATION_MAX_CALLS: '1000',
     LINKS_BASE_URL: links.url,
@@ -47,14 +47,14 @@ async function openGateway() {
     if (entry) kept.set(key, entry);
   });
   const digest = createDigest('salt');
-  const options = {
+  const telemetry = await createTelemetry({
     clock,
     logLevel: 'error',
     stream: undefined,
     secrets: [],
-    gauges: null,
-  } as const;
-  const telemetry = await createTelemetry(options);
+    // Nobody scrapes them.
+    gauges: {} as Parameters<typeof createTelemetry>[0]['gauges'],
+  });
   const missed = new Set<string>();
   const { events } = telemetry;
   events.add({

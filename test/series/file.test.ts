@@ -14,8 +14,8 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DATE = '2029-05-01 10:00:00';
 const NO_CACHE = {
-  TTL_QR_CODES_MS: '0',
-  STALE_WHILE_REVALIDATE_MS: '0',
+  'ttl.qrCodes': '0',
+  staleWhileRevalidateMs: '0',
   STALE_IF_ERROR_MS: '0',
 };
 
@@ -156,7 +156,7 @@ describe('HISTORY_MAX_BYTES', () => {
   const sizes = () => readdirSync(world.folder).filter((name) => name.startsWith('counts.log'));
 
   it('bounds the file, whatever is read; what is read is kept', async () => {
-    await start({ HISTORY_MAX_BYTES: String(MOST), LINKS_PAGE_SIZE: '10' });
+    await start({ historyMaxBytes: String(MOST), LINKS_PAGE_SIZE: '10' });
     const { model } = world;
     model.perPage = 500;
     const rows = 1000;
@@ -178,7 +178,7 @@ describe('HISTORY_MAX_BYTES', () => {
   });
 
   it('is reported once if all counts in use do not fit', async () => {
-    await start({ HISTORY_MAX_BYTES: '40000' });
+    await start({ historyMaxBytes: '40000' });
     world.model.perPage = 500;
     await read(500);
     await read(500);

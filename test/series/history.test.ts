@@ -172,7 +172,7 @@ describe('a history', () => {
   });
 
   it('is not recorded with HISTORY_MAX_BYTES=0', async () => {
-    const { model } = await start({ HISTORY_MAX_BYTES: '0' });
+    const { model } = await start({ historyMaxBytes: '0' });
     model.qrCodes = [{ id: 7, date: DATE, count: 10 }];
     expect(values(await scans(7, 'step: HOUR, last: 2'))).toEqual([null, null]);
   });

@@ -1,8 +1,8 @@
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfig } from '../../src/config/config.ts';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
+import { configOf } from '../support/config.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { ModelAccounts } from './model-accounts.ts';
 
@@ -47,12 +47,11 @@ export class SeriesWorld implements AsyncDisposable {
 
   /** Begins a gateway in the folder of the current one, or in a new folder for one that was killed. */
   async begin(): Promise<void> {
-    const config = loadConfig({
+    const config = configOf({
       ...this.model.env,
       STATE_DIR: this.folder,
-      SHUTDOWN_GRACE_MS: '0',
+      shutdownGraceMs: '0',
       // Otherwise the console writes its own history every minute.
-      METRICS: 'off',
       ...this.#env,
     });
     const log = { write: (line: string) => void (this.#log += line) };

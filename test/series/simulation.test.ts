@@ -98,11 +98,11 @@ async function liveAMonth(world: SeriesWorld): Promise<void> {
 
 /** Each read reaches the API, and no background request does. */
 const NO_CACHE = {
-  TTL_QR_CODES_MS: '0',
-  TTL_QR_STATISTICS_MS: '0',
-  TTL_FILES_MS: '0',
-  TTL_SELLER_MS: '0',
-  STALE_WHILE_REVALIDATE_MS: '0',
+  'ttl.qrCodes': '0',
+  'ttl.qrStatistics': '0',
+  'ttl.files': '0',
+  'ttl.seller': '0',
+  staleWhileRevalidateMs: '0',
   STALE_IF_ERROR_MS: '0',
   OPERATION_MAX_NODES: '1000000',
 };

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config/config.ts';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
 import { Viewers } from '../bench/live/viewers.ts';
+import { configOf } from '../support/config.ts';
 import { exchange } from '../support/exchange.ts';
 import { PLENTY } from '../support/gateway.ts';
 import { LiveViewer } from '../support/live-viewer.ts';
@@ -37,14 +37,14 @@ let url = '';
 
 beforeEach(async () => {
   sandbox = await startSandbox({ limit: { requests: PLENTY } });
-  const config = loadConfig({
+  const config = configOf({
     PORT: '0',
     AUTH_MODE: 'none',
     LINKS_BASE_URL: sandbox.links.url,
     LINKS_API_KEY: sandbox.links.key,
     LINKS_RATE_LIMIT: String(PLENTY),
-    LIVE_MAX_STREAMS_PER_CALLER: '2000',
-    SHUTDOWN_GRACE_MS: '2000',
+    liveMaxStreamsPerCaller: '2000',
+    shutdownGraceMs: '2000',
     LOG_LEVEL: 'silent',
   });
   gateway = await createGateway(config, { journal: keysAreNew });

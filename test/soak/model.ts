@@ -1,6 +1,6 @@
-import { loadConfig } from '../../src/config/config.ts';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import type { ReceiptSummary } from '../../src/upstream/receipt.ts';
+import { configOf } from '../support/config.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { createDice } from './load.ts';
 import { type Habits, ModelUpstream, type Noun, nouns, SLOWEST_MS } from './model-upstream.ts';
@@ -65,17 +65,17 @@ export async function model(operations: number, seed: number, habits: Habits): P
   const clock = new QuickClock();
   await using upstream = await ModelUpstream.start(clock, roll, habits);
   const gateway = await createGateway(
-    loadConfig({
+    configOf({
       AUTH_MODE: 'none',
       LINKS_BASE_URL: upstream.url,
       LINKS_API_KEY: 'key',
       LINKS_RATE_LIMIT: '1000',
       LINKS_TIMEOUT_MS: '8000',
       MAX_WAIT_MS: '60000',
-      TTL_CHANNELS_MS: '5000',
-      TTL_QR_CODES_MS: '5000',
-      TTL_QR_STATISTICS_MS: '20000',
-      TTL_USERS_MS: '5000',
+      'ttl.channels': '5000',
+      'ttl.qrCodes': '5000',
+      'ttl.qrStatistics': '20000',
+      'ttl.users': '5000',
     }),
     { clock },
   );

@@ -1,9 +1,9 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { loadConfig } from '../../src/config/config.ts';
 import { createGateway } from '../../src/gateway.ts';
 import { type Fault, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
+import { configOf } from '../support/config.ts';
 import { exchange } from '../support/exchange.ts';
 import { QuickClock } from '../support/virtual-clock.ts';
 import { Domains } from './domains.ts';
@@ -130,10 +130,10 @@ export async function soak(seconds: number, seed: number): Promise<Soaked> {
 function settings(
   sandbox: Sandbox,
   { requests, windowMs }: { requests: number; windowMs: number },
-): ReturnType<typeof loadConfig> {
+): ReturnType<typeof configOf> {
   const limit = { LINKS_RATE_LIMIT: String(requests), MARKET_RATE_LIMIT: String(requests) };
-  const ttls = ['ACCOUNT', 'CHANNELS', 'CAMPAIGNS', 'ITEMS', 'SELLER', 'DOMAINS', 'PIXELS'];
-  return loadConfig({
+  const ttls = ['account', 'channels', 'campaigns', 'items', 'seller', 'domains', 'pixels'];
+  return configOf({
     PORT: '0',
     AUTH_MODE: 'none',
     LINKS_BASE_URL: sandbox.links.url,
@@ -147,8 +147,8 @@ function settings(
     MARKET_TIMEOUT_MS: '300',
     MAX_WAIT_MS: '400',
     CACHE_MAX_BYTES: '60000',
-    SHUTDOWN_GRACE_MS: '2000',
-    ...Object.fromEntries(ttls.map((name) => [`TTL_${name}_MS`, '50'])),
+    shutdownGraceMs: '2000',
+    ...Object.fromEntries(ttls.map((name) => [`ttl.${name}`, '50'])),
   });
 }
 

@@ -1,8 +1,8 @@
-import { loadConfig } from '../../src/config/config.ts';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type Clock, systemClock } from '../../src/scheduling/clock.ts';
 import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
+import { configOf } from './config.ts';
 
 /** A whole gateway on real sockets over a sandbox that the test holds in its hands. */
 export interface BusyGateway {
@@ -50,7 +50,7 @@ export async function busyGateway(
   const sandbox = options.sandbox ?? (await startSandbox({ clock }));
   let log = '';
   const gateway = await createGateway(
-    loadConfig({
+    configOf({
       PORT: '0',
       LINKS_BASE_URL: sandbox.links.url,
       LINKS_API_KEY: sandbox.links.key,

@@ -1,7 +1,7 @@
-import { loadConfig } from '../../src/config/config.ts';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
+import { configOf } from './config.ts';
 import { exchange } from './exchange.ts';
 import { type AnswerError, PLENTY, type Row } from './gateway.ts';
 import { VirtualClock } from './virtual-clock.ts';
@@ -49,7 +49,7 @@ export async function openDoor(
   const sandbox = on ?? (await startSandbox({ limit: { requests: PLENTY }, ...options.sandbox }));
   const { links, market } = sandbox;
   let log = '';
-  const config = loadConfig({
+  const config = configOf({
     PORT: '0',
     LINKS_BASE_URL: links.url,
     ...(env['AUTH_MODE'] === 'passthrough' ? {} : { LINKS_API_KEY: links.key }),

@@ -1,8 +1,8 @@
-import { loadConfig } from '../../src/config/config.ts';
 import { createGateway, type Gateway, type Overrides } from '../../src/gateway.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
 import type { ReceiptSummary } from '../../src/upstream/receipt.ts';
+import { configOf } from './config.ts';
 
 /** A limit that no test reaches, for gateways and sandboxes whose budget is not what is tested. */
 export const PLENTY = 1_000_000;
@@ -90,7 +90,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const { env, on, only, sandbox: sandboxOptions, ...overrides } = options;
   const sandbox = on ?? (await startSandbox({ limit: { requests: PLENTY }, ...sandboxOptions }));
   const { links, market } = sandbox;
-  const config = loadConfig({
+  const config = configOf({
     AUTH_MODE: 'none',
     LINKS_RATE_LIMIT: String(PLENTY),
     MARKET_RATE_LIMIT: String(PLENTY),

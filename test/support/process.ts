@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { envOf } from './config.ts';
 
 /** A started program and everything it has said so far. */
 export interface Running {
@@ -33,7 +34,8 @@ export function start(
     readonly gid?: number | undefined;
   },
 ): Running {
-  const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+  const env = envOf(options.env);
+  const child = spawn(command, args, { ...options, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   const listeners = new Set<() => void>();
   for (const stream of [child.stdout, child.stderr]) {

@@ -48,7 +48,6 @@ function gateway(url: string, folder: string): Running {
       LINKS_RATE_WINDOW_MS: String(WINDOW_MS),
       LINKS_TIMEOUT_MS: '500',
       MAX_WAIT_MS: '60000',
-      METRICS: 'off',
       STATE_DIR: join(folder, 'state'),
     },
   });

@@ -35,6 +35,9 @@ const LONGEST_NAME = 1024;
  */
 type VerifyJwt = (token: string, onKey: (revision: number) => void) => Promise<VerifiedToken>;
 
+/** Tolerated difference between the clocks of the provider and the gateway. */
+export const CLOCK_TOLERANCE_SECONDS = 5;
+
 /** Verifies the tokens that `config` describes, with `keys`. */
 export function createJwtVerifier(
   config: JwtConfig,
@@ -46,7 +49,7 @@ export function createJwtVerifier(
     algorithms,
     issuer: config.issuer,
     audience: config.audience,
-    clockTolerance: config.clockToleranceSeconds,
+    clockTolerance: CLOCK_TOLERANCE_SECONDS,
     // jose reads it behind the signature: a token can expire while its key is fetched.
     get currentDate() {
       return new Date(clock.wall());

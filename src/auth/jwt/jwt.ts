@@ -2,7 +2,7 @@ import type { Authenticate, AuthWorld, JwtConfig } from '../authenticate.ts';
 import { bearerOf } from '../refusal.ts';
 import type { Viewer } from '../viewer.ts';
 import { createJwks, type KeySet } from './jwks.ts';
-import { createJwtVerifier, isTimely } from './jwt-verifier.ts';
+import { CLOCK_TOLERANCE_SECONDS, createJwtVerifier, isTimely } from './jwt-verifier.ts';
 import { VerifiedTokens } from './verified-tokens.ts';
 
 /** What a verification rests on so far: until it has its key, the keys that there were when it began. */
@@ -26,7 +26,7 @@ interface Verification {
  * during a verification share it.
  */
 export function createJwtCheck(config: JwtConfig, world: AuthWorld): Authenticate {
-  const { clockToleranceSeconds, keys: source } = config;
+  const { keys: source } = config;
   const keys = 'jwksUrl' in source ? createJwks(source.jwksUrl, world) : sharedKey(source.secret);
   const verifyJwt = createJwtVerifier(config, keys, world);
   const verified = new VerifiedTokens();
@@ -54,7 +54,7 @@ export function createJwtCheck(config: JwtConfig, world: AuthWorld): Authenticat
       const isValid =
         keys.isUsable() &&
         known.revision === keys.revision &&
-        isTimely(known, world.clock.wall(), clockToleranceSeconds);
+        isTimely(known, world.clock.wall(), CLOCK_TOLERANCE_SECONDS);
       if (isValid) return known.viewer;
       verified.delete(digest);
     }

@@ -63,20 +63,14 @@ export function forbidsTransform(cacheControl: string | undefined): boolean {
 
 /** Determines how the responses to requests are encoded. */
 export class Codings {
-  /** Whether anything is compressed at all. */
-  readonly on: boolean;
   readonly #known = new BoundedMap<AcceptedCodings>({ max: MOST_HEADERS });
-
-  constructor(on: boolean) {
-    this.on = on;
-  }
 
   /** The first of these codings, in which something is packed already, that a request wants as much as any other. */
   packed<C extends Coding>(
     { headers }: { readonly headers: IncomingHttpHeaders },
     available: readonly C[],
   ): C | null {
-    if (!this.on || forbidsTransform(headers['cache-control'])) return null;
+    if (forbidsTransform(headers['cache-control'])) return null;
     const header = headers['accept-encoding'] ?? '';
     const { whole } = header.length > MOST_CHARACTERS ? NONE : negotiate(header, available);
     return available.find((each) => each === whole) ?? null;
@@ -85,7 +79,7 @@ export class Codings {
   /** What may be sent to the client of a request. */
   for({ headers }: { readonly headers: IncomingHttpHeaders }): AcceptedCodings {
     const header = headers['accept-encoding'];
-    if (!this.on || header === undefined || header.length > MOST_CHARACTERS) return NONE;
+    if (header === undefined || header.length > MOST_CHARACTERS) return NONE;
     if (forbidsTransform(headers['cache-control'])) return NONE;
     const known = this.#known.get(header);
     if (known) return known;

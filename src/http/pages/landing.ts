@@ -5,7 +5,6 @@ import { isReading, respond, sharedContent } from '../respond.ts';
 
 /** What a visitor can open. */
 interface LandingOptions {
-  readonly graphiql: boolean;
   readonly console: boolean;
   readonly schema: boolean;
   /** Addresses of the embedded sandbox; `null` over real upstreams. */
@@ -62,12 +61,13 @@ export function createLandingPage(options: LandingOptions): LandingPage {
   };
 }
 
-function entriesOf({ graphiql, console, schema }: LandingOptions): Entry[] {
-  const graph = graphiql
-    ? { name: 'GraphiQL', about: 'Write and run operations, and see their cost.' }
-    : { name: 'GraphQL', about: 'Run operations with POST.' };
+function entriesOf({ console, schema }: LandingOptions): Entry[] {
   return [
-    { ...graph, path: '/graphql' },
+    {
+      name: 'GraphiQL',
+      path: '/graphql',
+      about: 'Write and run operations, and see their cost.',
+    },
     ...(console
       ? [
           {

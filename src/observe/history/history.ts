@@ -4,16 +4,17 @@ import { callerKey, callerOfKey, keptCaller, type NamedCaller } from '../callers
 import { copiedName, type EventReader } from '../event-stream.ts';
 import type { EventRows } from '../events.ts';
 import { Counts, CountTable, HOUR } from './counts.ts';
-import { EventLog, type LoggedEvent } from './event-log.ts';
+import { EventLog } from './event-log.ts';
+import { failureCodes } from './failure-codes.ts';
 import {
   fastAmounts,
   OPERATION_FIELDS,
-  type OperationCost,
+  type OperationHour,
   operationAmounts,
-  operationCost,
-} from './operations.ts';
+  operationHour,
+} from './hour.ts';
 import { type Recent, RecentCounts } from './recent.ts';
-import { type SendSteps, Sends } from './sends.ts';
+import { SendSteps, type StepColumns } from './send-steps.ts';
 
 /** Maximum number of separately counted operation names, and of pairs of a caller and a resource. */
 const OPERATIONS_COUNTED = 128;
@@ -46,14 +47,12 @@ export interface Hour {
   readonly classes: readonly { readonly callerClass: string; readonly sends: number }[];
   readonly operations: {
     /** `name` is null for all of a type without a name. */
-    readonly rows: readonly (OperationCost & {
+    readonly rows: readonly (OperationHour & {
       readonly type: string;
       readonly name: string | null;
     })[];
-    readonly others: OperationCost;
+    readonly others: OperationHour;
   };
-  /** By upstream and resource, as in `LINKS channels`. */
-  readonly resources: ReadonlyMap<string, ResourceHour>;
 }
 
 /** The last hour of one resource. */
@@ -65,17 +64,21 @@ export interface ResourceHour {
   readonly renewals: number;
 }
 
+interface HistoryOptions {
+  readonly clock: Clock;
+  /** Whether an upstream is reachable, as far as known: read after each response. */
+  readonly isReachable: (upstream: UpstreamName) => boolean;
+}
+
 /**
- * The last hour for the console: requests in steps, sums of callers, classes, operations and resources, the failures of
- * five minutes, and the latest events. It always takes less than 1 MiB.
+ * The recent history for the console: an hour of requests in steps of five seconds, an hour of callers,
+ * classes, operations and resources, five minutes of failures, and the latest events. It always takes less than 1 MiB.
  */
 export class History implements EventReader {
   readonly #clock: Clock;
-  /** Whether an upstream is reachable, as far as known: read after each response. */
-  readonly #isReachable: (upstream: UpstreamName) => boolean;
   /** When the last request left, on `clock.now()`; `null` before the first. */
   #sentAt: number | null = null;
-  readonly #sends: Readonly<Record<UpstreamName, Sends>>;
+  readonly #isReachable: HistoryOptions['isReachable'];
   readonly #operations: CountTable;
   readonly #spenders: CountTable;
   readonly #refreshes: CountTable;
@@ -84,14 +87,15 @@ export class History implements EventReader {
   readonly #foreign: Counts;
   readonly #recent: RecentCounts;
   readonly #unreachable = new Set<UpstreamName>();
+  readonly #sends: Readonly<Record<UpstreamName, SendSteps>>;
   /** What has happened, for people. */
   readonly log: EventLog;
 
-  constructor(clock: Clock, isReachable: (upstream: UpstreamName) => boolean) {
+  constructor({ clock, isReachable }: HistoryOptions) {
     this.#clock = clock;
     this.#isReachable = isReachable;
     const now = clock.now();
-    this.#sends = { LINKS: new Sends(now), MARKET: new Sends(now) };
+    this.#sends = { LINKS: new SendSteps(now), MARKET: new SendSteps(now) };
     this.#operations = new CountTable(OPERATIONS_COUNTED, OPERATION_FIELDS, HOUR, now);
     this.#spenders = new CountTable(SPENDERS_COUNTED, 1, HOUR, now);
     this.#refreshes = new CountTable(RESOURCES_COUNTED, 1, HOUR, now);
@@ -101,6 +105,7 @@ export class History implements EventReader {
     this.#recent = new RecentCounts(now);
     this.log = new EventLog(clock);
   }
+
   listening({ version }: EventRows['listening']): void {
     this.log.add('started', `Version ${version} started.`);
   }
@@ -116,15 +121,16 @@ export class History implements EventReader {
 
   /** Counts a request when it is sent, or reverses the count if it was not sent. */
   #countSent(request: EventRows['requestSent'], times: 1 | -1): void {
-    const { callerClass, lane, renews, resource, sentAt, upstream } = request;
-    this.#sends[upstream].count(sentAt, lane, times);
+    const { asker, callerClass, lane, renews, resource, sentAt, upstream } = request;
+    const operation = asker?.operation == null ? null : copiedName(asker.operation);
+    this.#sends[upstream].sent(sentAt, { lane, resource, operation, times });
     const caller = keptCaller(request.caller, callerClass);
     const spenders = caller === null ? this.#refreshes : this.#spenders;
     // A resource has no space in it.
     spenders.count(`${resource} ${caller ? callerKey(caller) : ''}`, sentAt, [[0, times]]);
     if (callerClass !== null) this.#classes.count(copiedName(callerClass), sentAt, [[0, times]]);
     this.#recent.sent(sentAt, caller, times);
-    if (renews) this.#resources.count(`${upstream} ${resource}`, sentAt, [[RENEWALS, times]]);
+    if (renews) this.#resources.count(keyOf(upstream, resource), sentAt, [[RENEWALS, times]]);
   }
 
   requestEnded({ at, outcome, request }: EventRows['requestEnded']): void {
@@ -151,7 +157,7 @@ export class History implements EventReader {
   reads({ resource, result, times, upstream }: EventRows['reads']): void {
     const now = this.#clock.now();
     this.#recent.read(now, result, times);
-    this.#resources.count(`${upstream} ${resource}`, now, [
+    this.#resources.count(keyOf(upstream, resource), now, [
       [READS, times],
       [HITS, result === 'miss' ? 0 : times],
     ]);
@@ -175,7 +181,7 @@ export class History implements EventReader {
   keyed({ asker, caller, key, mutation, outcome, resent }: EventRows['keyed']): void {
     const requestId = asker?.requestId ?? null;
     const whom = { caller: keptCaller(caller, asker?.callerClass), requestId };
-    const tell = (kind: LoggedEvent['kind'], text: string, cause: string): void =>
+    const tell = (kind: Parameters<EventLog['add']>[0], text: string, cause: string): void =>
       this.log.add(kind, text, cause, whom);
     if (resent) tell('sent-again', `Sent again: ${mutation}`, 'the first request had no effect');
     if (outcome === 'reconciled') {
@@ -207,11 +213,12 @@ export class History implements EventReader {
     const { name, requestId, type } = record;
     const shown = name === null ? null : copiedName(name);
     const caller = keptCaller(record.caller, record.callerClass);
-    this.#operations.count(`${type} ${shown ?? ''}`, at, operationAmounts(record));
-    const codes = this.#recent.ended(at, record, caller);
-    if (codes.length === 0) return;
+    const amounts = operationAmounts(record);
+    this.#operations.count(`${type} ${shown ?? ''}`, at, amounts);
+    const failed = this.#recent.ended(at, record, { amounts, caller });
+    if (!failed) return;
     const what = shown ?? `unnamed ${type}`;
-    this.log.add('operation-failed', what, codes.join(', '), { caller, requestId });
+    this.log.add('operation-failed', what, failureCodes(record).join(', '), { caller, requestId });
   }
 
   answeredInBulk({ maxAgeMs, names }: EventRows['answeredInBulk']): void {
@@ -223,9 +230,9 @@ export class History implements EventReader {
     }
   }
 
-  /** An hour of requests to one upstream. */
-  sends(upstream: UpstreamName): SendSteps {
-    return this.#sends[upstream].steps(this.#clock);
+  /** An hour of requests to one upstream, as far as it is known. */
+  sends(upstream: UpstreamName): StepColumns {
+    return this.#sends[upstream].columns(this.#clock);
   }
 
   /** The last five minutes. */
@@ -235,8 +242,7 @@ export class History implements EventReader {
 
   /** The share of operations that failed in the last five minutes. */
   get failedShare(): number {
-    const { failed, operations } = this.recent;
-    return operations > 0 ? failed / operations : 0;
+    return this.#recent.failedShare(this.#clock.now());
   }
 
   /** Milliseconds since the last request left; `null` before the first. */
@@ -264,16 +270,18 @@ export class History implements EventReader {
       operations: {
         rows: this.#operations.rows(now).map(([key, sums]) => {
           const [type, name] = twoOf(key);
-          return { type, name: name || null, ...operationCost(sums) };
+          return { type, name: name || null, ...operationHour(sums) };
         }),
-        others: operationCost(this.#operations.others(now)),
+        others: operationHour(this.#operations.others(now)),
       },
-      resources: new Map(
-        this.#resources
-          .rows(now)
-          .map(([key, [reads = 0, hits = 0, renewals = 0]]) => [key, { reads, hits, renewals }]),
-      ),
     };
+  }
+
+  /** The last hour of one resource. */
+  hourOf(upstream: UpstreamName, resource: string): ResourceHour {
+    const sums = this.#resources.of(keyOf(upstream, resource), this.#clock.now());
+    const [reads = 0, hits = 0, renewals = 0] = sums;
+    return { reads, hits, renewals };
   }
 }
 
@@ -286,4 +294,8 @@ function spenderHour([key, sums]: [key: string, sums: number[]]): SpenderHour {
 function twoOf(key: string): [first: string, rest: string] {
   const end = key.indexOf(' ');
   return [key.slice(0, end), key.slice(end + 1)];
+}
+
+function keyOf(upstream: UpstreamName, resource: string): string {
+  return `${upstream} ${resource}`;
 }

@@ -68,10 +68,10 @@ const NOTHING_STAYS = {
   LOG_LEVEL: 'warn',
   LINKS_RATE_LIMIT: '1000',
   LINKS_RATE_WINDOW_MS: '1000',
-  STALE_WHILE_REVALIDATE_MS: '0',
-  TTL_ACCOUNT_MS: '1',
-  TTL_CHANNELS_MS: '1',
-  TTL_CHANNEL_ITEMS_MS: '1',
+  CACHE_MAX_BYTES: '1',
+  'ttl.account': '1',
+  'ttl.channels': '1',
+  'ttl.channelItems': '1',
 };
 
 /** One dashboard: when it was asked for, by `performance.now()`, and what it took, in milliseconds. */

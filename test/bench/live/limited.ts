@@ -13,14 +13,14 @@ const ROUNDS = 4;
 /** For so long a query is watched after its last viewer. */
 const GRACE_MS = 5000;
 const DESERTED_MS = 6000;
-const resources = ['ACCOUNT', 'CHANNELS', 'CHANNEL_ITEMS', 'FILES'];
+const resources = ['account', 'channels', 'channelItems', 'files'];
 
 /** What pages cost that need more reads than the limit allows in a ttl, and how old they become. */
 export async function limited(): Promise<Figure[]> {
   await using scene = await Scene.set({
     limit,
     env: {
-      ...Object.fromEntries(resources.map((resource) => [`TTL_${resource}_MS`, String(TTL_MS)])),
+      ...Object.fromEntries(resources.map((resource) => [`ttl.${resource}`, String(TTL_MS)])),
       MAX_WAIT_MS: '60000',
     },
   });

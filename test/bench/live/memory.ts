@@ -3,7 +3,7 @@ import type { Figure } from '../report/measurement.ts';
 import { Scene } from './scene.ts';
 
 const KB = 1024;
-const IDLE = 2000;
+const IDLE = 1500;
 const STALLED = 50;
 const CHANGES = 200;
 const SETTLED_MS = 1000;

@@ -49,8 +49,6 @@ export class Scene implements AsyncDisposable {
       LINKS_API_KEY: sandbox.links.key,
       LINKS_RATE_LIMIT: String(limit.requests),
       LINKS_RATE_WINDOW_MS: String(limit.windowMs),
-      LIVE_MAX_STREAMS: '10000',
-      LIVE_MAX_STREAMS_PER_CALLER: '10000',
       ...env,
     });
     return new Scene(sandbox, pages, gateway);

@@ -97,7 +97,9 @@ export class Viewers {
   #connect(): void {
     const { accept, bodies, port } = this.#options;
     const body = bodies[this.#viewers.length % bodies.length] ?? '';
-    const socket = connect({ port, host: '127.0.0.1' });
+    // One caller may have 500 streams, and without authentication an address is a caller.
+    const localAddress = `127.0.0.${2 + Math.floor(this.#viewers.length / 400)}`;
+    const socket = connect({ port, host: '127.0.0.1', localAddress });
     const viewer: Viewer = { socket, received: 0, tail: NOTHING, hasSeen: false };
     this.#viewers.push(viewer);
     socket.on('error', () => {});

@@ -19,9 +19,9 @@ const AUDIENCE = 'links-market-gateway';
 /** What all gateways have in common: nothing of the dashboard has to be refreshed while it is measured. */
 const everywhere = {
   LOG_LEVEL: 'warn',
-  TTL_ACCOUNT_MS: '3600000',
-  TTL_CHANNELS_MS: '3600000',
-  TTL_CHANNEL_ITEMS_MS: '3600000',
+  'ttl.account': '3600000',
+  'ttl.channels': '3600000',
+  'ttl.channelItems': '3600000',
 };
 
 /** Gateways of every configuration that a row needs, each started when it is first asked for. */

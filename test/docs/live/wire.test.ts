@@ -129,7 +129,7 @@ describe('the wire of docs/live.md', () => {
   });
 
   it('shows what one stream too many is told', async () => {
-    door = await openDoor({ AUTH_MODE: 'none', LIVE_MAX_STREAMS_PER_CALLER: '1' });
+    door = await openDoor({ AUTH_MODE: 'none', liveMaxStreamsPerCaller: '1' });
     await reader(await ask(door.url)).event();
     const accept = 'text/event-stream;live=patch, application/json';
     const response = await ask(door.url, { Accept: accept });

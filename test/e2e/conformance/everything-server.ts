@@ -24,11 +24,11 @@ export async function startEverything(): Promise<{
 }> {
   const maskError = createMaskError(() => {});
   const server = createHttpServer({
-    codings: new Codings(true),
+    codings: new Codings(),
     fastPath: null,
     events: new EventStream(),
     graphql: () => undefined,
-    graphiql: null,
+    graphiql: { send: (_, response) => void response.end() },
     landing: (_, response) => response.end(),
     files: null,
     jobData: (_, response) => response.end(),
@@ -44,8 +44,8 @@ export async function startEverything(): Promise<{
     },
     assets: null,
     pages: createOperatorPages({
-      access: 'off',
-      metrics: null,
+      access: 'local',
+      metrics: { render: () => Promise.reject(new Error('no metrics here')) },
       console: {},
       probe: () => {},
       state: (draining) => ({ ready: !draining, reasons: [], degraded: [] }),

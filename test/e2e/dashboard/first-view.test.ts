@@ -18,18 +18,18 @@ import {
 /** A page that is looked at for long enough refreshes what is old; here nothing gets old. */
 const LASTING = Object.fromEntries(
   [
-    'ACCOUNT',
-    'CHANNELS',
-    'CHANNEL_ITEMS',
-    'QR_CODES',
-    'CAMPAIGNS',
-    'USERS',
-    'PLANS',
-    'SPLASH_PAGES',
-    'OVERLAYS',
-    'PIXELS',
-    'DOMAINS',
-  ].map((name) => [`TTL_${name}_MS`, '3600000']),
+    'account',
+    'channels',
+    'channelItems',
+    'qrCodes',
+    'campaigns',
+    'users',
+    'plans',
+    'splashPages',
+    'overlays',
+    'pixels',
+    'domains',
+  ].map((name) => [`ttl.${name}`, '3600000']),
 );
 
 describeWith([chromium, dashboardPackages], 'the first view of the dashboard', () => {

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { loadConfig } from '../../../src/config/config.ts';
 import { createGateway } from '../../../src/gateway.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { configOf } from '../../support/config.ts';
 import { chromium, dashboardPackages, describeWith } from '../../support/needs.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { findingsOf } from '../axe.ts';
@@ -28,7 +28,7 @@ async function readInThePast(sandbox: Sandbox, file: string): Promise<void> {
   const clock = new VirtualClock();
   clock.jumpWall(Date.now() - 10 * DAY_MS - clock.wall());
   const { links, market } = sandbox;
-  const config = loadConfig({
+  const config = configOf({
     LINKS_BASE_URL: links.url,
     LINKS_API_KEY: links.key,
     MARKET_BASE_URL: market.url,

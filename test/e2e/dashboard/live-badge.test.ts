@@ -9,8 +9,7 @@ describeWith([chromium, dashboardPackages], 'the badge of what is live', () => {
   let page: Page;
 
   beforeAll(async () => {
-    // A stream that comes to its age meanwhile is made again before anybody notices.
-    world = await startDashboard({ env: { LIVE_MAX_AGE_MS: '2000' } });
+    world = await startDashboard();
     page = await world.open();
     await wholeView(page);
   });

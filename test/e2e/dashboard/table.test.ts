@@ -26,7 +26,7 @@ describeWith([chromium, dashboardPackages], 'the table of QR codes', () => {
   let codes: readonly Code[];
 
   beforeAll(async () => {
-    world = await startDashboard({ env: { TTL_QR_CODES_MS: '3600000' } });
+    world = await startDashboard({ env: { 'ttl.qrCodes': '3600000' } });
     page = await world.open();
     await wholeView(page);
     const { data } = await world.ask('{ qrCodes(first: 500) { nodes { name scans } } }');

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { formatTokenFile } from '../../../src/auth/token-file.ts';
-import { loadConfig } from '../../../src/config/config.ts';
 import { createGateway, type Gateway } from '../../../src/gateway.ts';
 import { startSandbox } from '../../../src/sandbox/sandbox.ts';
+import { configOf } from '../../support/config.ts';
 import { chromium, describeWith } from '../../support/needs.ts';
 import { openBrowser } from '../browser.ts';
 import { editorsOf, openPage, run, write } from './open-page.ts';
@@ -31,7 +31,7 @@ describeWith(chromium, 'GraphiQL of a gateway', () => {
   afterAll(() => browser?.close());
 
   async function open(settings: Record<string, string>) {
-    gateway = await createGateway(loadConfig({ PORT: '0', ...settings }));
+    gateway = await createGateway(configOf({ PORT: '0', ...settings }));
     const { url } = await gateway.listen();
     const { page } = await openPage(browser, url);
     await editorsOf(page);
@@ -94,7 +94,7 @@ describeWith(chromium, 'GraphiQL of a gateway', () => {
   });
 
   it('takes a file for a variable', async () => {
-    const page = await open({ UPLOAD_INLINE_MAX_BYTES: '2000' });
+    const page = await open({ uploadInlineMaxBytes: '2000' });
     await write(
       page,
       `mutation Send($input: UploadFileInput!) {

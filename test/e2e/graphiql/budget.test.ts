@@ -1,9 +1,9 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { loadConfig } from '../../../src/config/config.ts';
 import { createGateway, type Gateway } from '../../../src/gateway.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { keysAreNew } from '../../../src/upstream/budget/journal/journal.ts';
+import { configOf } from '../../support/config.ts';
 import { chromium, describeWith } from '../../support/needs.ts';
 import { openBrowser } from '../browser.ts';
 import { editorsOf, facts, type OpenPage, openPage, run, write } from './open-page.ts';
@@ -28,7 +28,7 @@ describeWith(chromium, 'GraphiQL with the budget in it', () => {
   afterAll(() => browser?.close());
 
   async function open(settings: Record<string, string>, path = '/graphql') {
-    const config = loadConfig({ PORT: '0', ...settings });
+    const config = configOf({ PORT: '0', ...settings });
     const gateway = await createGateway(config, { journal: keysAreNew });
     gateways.push(gateway);
     const { url } = await gateway.listen();

@@ -1,7 +1,7 @@
 import type { Browser, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { loadConfig } from '../../../src/config/config.ts';
 import { createGateway, type Gateway } from '../../../src/gateway.ts';
+import { configOf } from '../../support/config.ts';
 import { chromium, describeWith } from '../../support/needs.ts';
 import { openBrowser } from '../browser.ts';
 import { editorsOf, type OpenPage, openPage } from './open-page.ts';
@@ -26,10 +26,10 @@ describeWith(chromium, 'GraphiQL in a browser', () => {
 
   beforeAll(async () => {
     // All examples together need more than one caller gets while slots are reserved for others.
-    const noReserves = { RESERVE_WRITES_PERCENT: '0', RESERVE_NEWCOMERS_PERCENT: '0' };
+    const noReserves = { writeReserve: '0', newcomerReserve: '0' };
     // The other examples have used most slots of the window.
-    const jobs = { JOBS_MIN_PER_MINUTE: '30' };
-    gateway = await createGateway(loadConfig({ PORT: '0', ...noReserves, ...jobs }));
+    const jobs = { jobsMinPerMinute: '30' };
+    gateway = await createGateway(configOf({ PORT: '0', ...noReserves, ...jobs }));
     ({ url } = await gateway.listen());
     browser = await openBrowser();
     opened = await openPage(browser, url);

@@ -134,9 +134,12 @@ for (const node of supportedNodes()) {
       expect((await command('check-config')).stdout).toMatch(/^The configuration is valid\./);
       expect((await command('token', '--name', 'web', '--role', 'viewer')).stdout).toMatch(/^lmg_/);
       const usable = { AUTH_MODE: 'token', AUTH_TOKENS_FILE: 'tokens.json' };
-      env = { ...env, ...usable, SANDBOX_LINKS_PORT: '0', SANDBOX_MARKET_PORT: '0' };
+      env = { ...env, ...usable };
       expect((await command('check-config')).stdout).toMatch(/^AUTH_TOKENS_FILE +tokens\.json$/m);
-      const sandbox = start(COMMAND, ['sandbox'], { cwd, env });
+      const sandbox = start(COMMAND, ['sandbox', '--links-port', '0', '--market-port', '0'], {
+        cwd,
+        env,
+      });
       await sandbox.says(/^curl '/m);
       sandbox.child.kill('SIGTERM');
       expect(await sandbox.ended).toBe(0);

@@ -107,7 +107,7 @@ describeWith(
 
     it('when a replica stands still before its request is sent, and wakes up after another has sent it', async () => {
       await using scene = await sceneOf({
-        env: { RESERVE_WRITES_PERCENT: '0', RESERVE_NEWCOMERS_PERCENT: '0' },
+        env: { writeReserve: '0', newcomerReserve: '0' },
       });
       const { cluster, upstream } = scene;
       // No slot is free for a while.

@@ -68,7 +68,6 @@ class Team implements AsyncDisposable {
         LINKS_RATE_LIMIT: '500',
         WRITE_SETTLE_MS: '200',
         JOBS_DIR: folder,
-        JOBS_MAX_PER_CALLER: '20',
       },
     });
     return new Team({ cluster, redis, sandbox }, upstream, folder);

@@ -32,7 +32,7 @@ describeWith(redisServer, 'A write that was answered by one replica', () => {
   }, 3_600_000);
 
   it('is shown by the others although its writer was killed before it could report', async () => {
-    await using scene = await Scene.set({ env: { TTL_CAMPAIGNS_MS: '600000' } });
+    await using scene = await Scene.set({ env: { 'ttl.campaigns': '600000' } });
     const { cluster, upstream } = scene;
     const truth = new Truth(cluster);
     // All of them have what was there before, and would show it for a long time.
@@ -48,7 +48,7 @@ describeWith(redisServer, 'A write that was answered by one replica', () => {
   });
 
   it('is shown by the others although its writer was cut off before it could report', async () => {
-    await using scene = await Scene.set({ env: { TTL_CAMPAIGNS_MS: '600000' } });
+    await using scene = await Scene.set({ env: { 'ttl.campaigns': '600000' } });
     const { cluster, upstream } = scene;
     const truth = new Truth(cluster);
     for (const replica of [0, 1, 2]) await truth.read(replica, 'campaigns');

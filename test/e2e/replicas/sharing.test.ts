@@ -11,7 +11,7 @@ describeWith(redisServer, 'Replicas', () => {
   let scene: Scene;
   let lastId = 0;
   beforeAll(async () => {
-    scene = await Scene.set({ env: { TTL_USERS_MS: String(TTL_MS) } });
+    scene = await Scene.set({ env: { 'ttl.users': String(TTL_MS) } });
   });
   afterEach(() => {
     scene.upstream.conduct.delays = scene.usualDelays;

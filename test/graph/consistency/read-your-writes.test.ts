@@ -22,9 +22,9 @@ beforeAll(async () => {
 afterAll(() => sandbox.close());
 
 const DAY = 86_400_000;
-const ttls = ['CAMPAIGNS', 'CHANNELS', 'CHANNEL_ITEMS', 'PIXELS', 'QR_CODES', 'QR_STATISTICS'];
+const ttls = ['campaigns', 'channels', 'channelItems', 'pixels', 'qrCodes', 'qrStatistics'];
 const env = {
-  ...Object.fromEntries([...ttls, 'USERS', 'ACCOUNT'].map((name) => [`TTL_${name}_MS`, `${TTL}`])),
+  ...Object.fromEntries([...ttls, 'users', 'account'].map((name) => [`ttl.${name}`, `${TTL}`])),
   LINKS_TIMEOUT_MS: `${DAY}`,
   MAX_WAIT_MS: '600000',
 };

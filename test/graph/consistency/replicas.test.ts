@@ -10,9 +10,9 @@ import { Play, steps, TTL, turn } from './play.ts';
 import { themes } from './themes.ts';
 import { Truth } from './truth.ts';
 
-const ttls = ['CAMPAIGNS', 'CHANNELS', 'CHANNEL_ITEMS', 'PIXELS', 'QR_CODES', 'QR_STATISTICS'];
+const ttls = ['campaigns', 'channels', 'channelItems', 'pixels', 'qrCodes', 'qrStatistics'];
 const env = {
-  ...Object.fromEntries([...ttls, 'USERS', 'ACCOUNT'].map((name) => [`TTL_${name}_MS`, `${TTL}`])),
+  ...Object.fromEntries([...ttls, 'users', 'account'].map((name) => [`ttl.${name}`, `${TTL}`])),
   MAX_WAIT_MS: '600000',
 };
 const REPLICAS = 3;

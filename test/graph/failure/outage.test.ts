@@ -24,7 +24,7 @@ describe('An outage', () => {
   });
 
   it('of a field that is kept shows the kept answer and says how much of it is stale', async () => {
-    const { ask } = await stage.start({ TTL_ACCOUNT_MS: '0' });
+    const { ask } = await stage.start({ 'ttl.account': '0' });
     const { data } = await ask('{ account { id email } }');
     stage.sandbox.links.fault({ kind: 'drop' });
     const answer = await ask('{ account { id email } }');

@@ -95,7 +95,7 @@ describe('A refusal by the rate limit that is told in another way', () => {
   });
 
   it.each(links)('serves a known list meanwhile: %j', async (told) => {
-    const { ask, data } = await stage.start({ TTL_CHANNELS_MS: '1000' }, undefined, { clock });
+    const { ask, data } = await stage.start({ 'ttl.channels': '1000' }, undefined, { clock });
     const query = '{ channels(first: 3) { nodes { name } } }';
     const before = await data(query);
     await clock.advance(600_000);

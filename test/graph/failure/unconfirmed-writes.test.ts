@@ -195,7 +195,7 @@ describe('A write that the web server answers itself', () => {
 
 describe('A read that the web server answers itself', () => {
   it.each(unmade)('with %i fails alone, and a known list is served', async (status) => {
-    const { ask, data } = await stage.start({ TTL_CHANNELS_MS: '1' });
+    const { ask, data } = await stage.start({ 'ttl.channels': '1' });
     const before = await data('{ channels(first: 3) { nodes { name } } }');
     stage.sandbox.links.fault({ kind: 'html', status, html: '<html>' });
     const known = await ask('{ channels(first: 3) { nodes { name } } }');

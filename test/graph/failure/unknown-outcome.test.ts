@@ -141,7 +141,7 @@ describe('After a write whose outcome is unknown', () => {
   });
 
   it('a live query keeps its last result, and goes on to the next when the outage is over', async () => {
-    const world = await stage.start({ PORT: '0', TTL_CAMPAIGNS_MS: '1000' });
+    const world = await stage.start({ PORT: '0', 'ttl.campaigns': '1000' });
     const { url } = await world.gateway.listen();
     const viewer = await LiveViewer.begun(url.replace('localhost', '127.0.0.1'), {
       query: `query @live ${CAMPAIGNS}`,

@@ -21,7 +21,7 @@ describe('How fresh it is that there is no such thing', () => {
       clock,
       only: 'links',
       sandbox: { clock },
-      env: { TTL_CHANNELS_MS: String(TTL), LINKS_PAGE_SIZE: '10', LINKS_RATE_LIMIT: '30' },
+      env: { 'ttl.channels': String(TTL), LINKS_PAGE_SIZE: '10', LINKS_RATE_LIMIT: '30' },
     });
     // Ids are given out one after the other.
     id = String((await createElsewhere()) + 1);

@@ -17,8 +17,8 @@ describe('How fresh answers are', () => {
       sandbox: { clock, limit: { requests: limit } },
       env: {
         LINKS_RATE_LIMIT: String(limit),
-        TTL_ACCOUNT_MS: String(MINUTE),
-        TTL_FILES_MS: String(MINUTE),
+        'ttl.account': String(MINUTE),
+        'ttl.files': String(MINUTE),
       },
     });
   }

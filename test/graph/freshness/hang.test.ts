@@ -22,10 +22,10 @@ describe('A cached copy while the upstream answers nothing', () => {
       only: 'links',
       sandbox: { clock },
       env: {
-        TTL_ACCOUNT_MS: String(TTL),
-        TTL_CHANNELS_MS: String(TTL),
-        TTL_CHANNEL_ITEMS_MS: String(TTL),
-        STALE_WHILE_REVALIDATE_MS: String(SWR),
+        'ttl.account': String(TTL),
+        'ttl.channels': String(TTL),
+        'ttl.channelItems': String(TTL),
+        staleWhileRevalidateMs: String(SWR),
         LINKS_RATE_LIMIT: '30',
       },
     });

@@ -6,9 +6,9 @@ import { type Door, openDoor } from '../../support/door.ts';
 const TTL = 60_000;
 const env = {
   AUTH_MODE: 'none',
-  TTL_ACCOUNT_MS: String(TTL),
-  TTL_CHANNELS_MS: String(TTL),
-  TTL_CHANNEL_ITEMS_MS: String(TTL),
+  'ttl.account': String(TTL),
+  'ttl.channels': String(TTL),
+  'ttl.channelItems': String(TTL),
 };
 /** Three entries of two kinds, and those of the items of two channels. */
 const query =
@@ -99,7 +99,7 @@ describe('The receipts of responses', () => {
       await door.close();
       const rare = {
         ...env,
-        STALE_WHILE_REVALIDATE_MS: '15000',
+        staleWhileRevalidateMs: '15000',
         LINKS_RATE_LIMIT: '6',
         OPERATION_MAX_CALLS: '6',
         MAX_WAIT_MS: '20000',

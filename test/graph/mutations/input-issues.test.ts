@@ -6,7 +6,7 @@ import type { Row } from '../../support/gateway.ts';
 
 let door: Door;
 beforeAll(async () => {
-  door = await openDoor({ AUTH_MODE: 'none', UPLOAD_INLINE_MAX_BYTES: '100' });
+  door = await openDoor({ AUTH_MODE: 'none', uploadInlineMaxBytes: '100' });
 });
 afterAll(() => door.close());
 

@@ -15,8 +15,8 @@ const WINDOW = `query ($first: Int, $after: String, $last: Int, $before: String)
 
 /** Nothing is cached: whatever somebody else changes is seen at once. */
 const UNCACHED = {
-  TTL_CHANNELS_MS: '0',
-  STALE_WHILE_REVALIDATE_MS: '0',
+  'ttl.channels': '0',
+  staleWhileRevalidateMs: '0',
   STALE_IF_ERROR_MS: '0',
 };
 

@@ -84,7 +84,7 @@ describe('A cursor', () => {
       fc.asyncProperty(scene, async ({ clamp, list, plays, ttl }) => {
         const cursors = new Map<string, string>();
         for (const steps of plays) {
-          const env = { TTL_CHANNELS_MS: ttl, TTL_QR_CODES_MS: ttl, TTL_CHANNEL_ITEMS_MS: ttl };
+          const env = { 'ttl.channels': ttl, 'ttl.qrCodes': ttl, 'ttl.channelItems': ttl };
           const world = await startWorld({ on: sandboxes.get(clamp) as Sandbox, env });
           try {
             for (const [id, found] of await cursorsOf(world, list, steps)) {

@@ -186,7 +186,7 @@ describe('a batch of reads that is more than the operation may still spend', () 
 
   it('leaves older answers to be served where those beside them are refused', async () => {
     const clock = new VirtualClock();
-    const env = { TTL_QR_STATISTICS_MS: '1000', STALE_WHILE_REVALIDATE_MS: '0' };
+    const env = { 'ttl.qrStatistics': '1000', staleWhileRevalidateMs: '0' };
     const world = await fresh({ clock, env });
     const ask = (first: number) =>
       cost(world, `{ qrCodes(first: ${first}) { nodes { statistics { clicks } } } }`);
@@ -199,7 +199,7 @@ describe('a batch of reads that is more than the operation may still spend', () 
 
   it('is served from older answers where there are some, which are renewed as far as it goes', async () => {
     const clock = new VirtualClock();
-    const env = { TTL_QR_STATISTICS_MS: '1000', STALE_WHILE_REVALIDATE_MS: '0' };
+    const env = { 'ttl.qrStatistics': '1000', staleWhileRevalidateMs: '0' };
     const world = await fresh({ clock, env });
     const ask = (first: number) =>
       cost(world, `{ qrCodes(first: ${first}) { nodes { statistics { clicks } } } }`);

@@ -46,7 +46,7 @@ async function open(env: Readonly<Record<string, string>>): Promise<World> {
     clock,
     sandbox: { clock, limit: { requests: LIMIT, mode: 'sliding' } },
     only: 'links',
-    env: { ...auth, LINKS_RATE_LIMIT: String(LIMIT), SHUTDOWN_GRACE_MS: '0', ...env },
+    env: { ...auth, LINKS_RATE_LIMIT: String(LIMIT), shutdownGraceMs: '0', ...env },
   });
   onTestFinished(async () => {
     await world.close();
@@ -128,7 +128,7 @@ describe('A quota per minute', () => {
   });
 
   it('lets a stale entry be served if there is one', async () => {
-    const env = { TTL_ACCOUNT_MS: '1000', STALE_WHILE_REVALIDATE_MS: '0' };
+    const env = { 'ttl.account': '1000', staleWhileRevalidateMs: '0' };
     const world = await open({ ...PER_MINUTE, ...env });
     await useUp(world);
     await clock.advance(30_000);
@@ -140,7 +140,7 @@ describe('A quota per minute', () => {
   });
 
   it('does not count refreshes', async () => {
-    const world = await open({ ...PER_MINUTE, TTL_ACCOUNT_MS: '20000' });
+    const world = await open({ ...PER_MINUTE, 'ttl.account': '20000' });
     await useUp(world);
     await clock.advance(30_000);
     const before = await rateLimit(world, 'bot');

@@ -30,7 +30,7 @@ async function exhaust(gateway: BusyGateway, headers: Record<string, string> = {
 
 describe('BUDGET_EXHAUSTED states why', () => {
   it('no slot is free', async () => {
-    const { error, page } = await exhaust(await start({ RESERVE_WRITES_PERCENT: '0' }));
+    const { error, page } = await exhaust(await start({ writeReserve: '0' }));
     expect(page).toBe(30);
     expect(error.extensions).toMatchObject({ code: 'BUDGET_EXHAUSTED', reason: 'limit' });
     expect(error.message).toMatch(
@@ -77,7 +77,7 @@ describe('BUDGET_EXHAUSTED states why', () => {
   it('too many keys of callers are in use', async () => {
     const gateway = await start({
       AUTH_MODE: 'passthrough',
-      AUTH_PASSTHROUGH_MAX_KEYS: '1',
+      passthroughMaxKeys: '1',
       LINKS_API_KEY: '',
     });
     const { key, keys } = gateway.sandbox.links;

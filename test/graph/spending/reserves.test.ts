@@ -38,7 +38,7 @@ async function open(env: Readonly<Record<string, string>> = {}): Promise<World> 
       AUTH_MODE: 'token',
       AUTH_TOKENS_FILE: file,
       LINKS_RATE_LIMIT: String(LIMIT),
-      SHUTDOWN_GRACE_MS: '0',
+      shutdownGraceMs: '0',
       ...env,
     },
   });
@@ -102,7 +102,7 @@ describe('The reserves of a rate limit', () => {
   });
 
   it('can be switched off', async () => {
-    const world = await open({ RESERVE_WRITES_PERCENT: '0', RESERVE_NEWCOMERS_PERCENT: '0' });
+    const world = await open({ writeReserve: '0', newcomerReserve: '0' });
     await world.ask('{ qrCodes(first: 40) { nodes { id } } }', undefined, as('viewer'));
     await burst(world, 40);
     expect(world.calls()).toHaveLength(LIMIT);

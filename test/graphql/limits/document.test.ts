@@ -7,11 +7,11 @@ beforeAll(async () => {
   door = await openDoor({
     AUTH_MODE: 'none',
     INTROSPECTION: 'true',
-    OPERATION_MAX_TOKENS: '1000000',
-    OPERATION_MAX_FIELDS: '1000000',
-    OPERATION_MAX_ALIASES: '8',
-    OPERATION_MAX_DIRECTIVES: '8',
-    OPERATION_MAX_DEPTH: '6',
+    maxTokens: '1000000',
+    maxFields: '1000000',
+    maxAliases: '8',
+    maxDirectives: '8',
+    maxDepth: '6',
   });
 });
 afterAll(() => door.close());

@@ -9,9 +9,9 @@ beforeAll(async () => {
   door = await openDoor({ AUTH_MODE: 'none' });
   wide = await openDoor({
     AUTH_MODE: 'none',
-    OPERATION_MAX_TOKENS: '1000000',
-    OPERATION_MAX_DEPTH: '1000',
-    OPERATION_MAX_FIELDS: '1000000',
+    maxTokens: '1000000',
+    maxDepth: '1000',
+    maxFields: '1000000',
   });
 });
 afterAll(() => Promise.all([door.close(), wide.close()]));
@@ -88,7 +88,7 @@ describe('the fields of an operation, after fragments are expanded,', () => {
   });
 
   it('are as many as OPERATION_MAX_FIELDS says, by GET too', async () => {
-    const few = await openDoor({ AUTH_MODE: 'none', OPERATION_MAX_FIELDS: '3' });
+    const few = await openDoor({ AUTH_MODE: 'none', maxFields: '3' });
     const path = (query: string) => few.send(`/graphql?query=${encodeURIComponent(query)}`);
     expect((await path('{ account { id username } }')).errors).toEqual([]);
     const { answer, message } = await quietly(few, path('{ account { id username email } }'));

@@ -8,7 +8,7 @@ const json = { 'content-type': 'application/json' };
 
 let door: Door;
 beforeAll(async () => {
-  door = await openDoor({ AUTH_MODE: 'none', CORS_ORIGINS: origin, UPLOAD_MAX_BYTES: '1000' });
+  door = await openDoor({ AUTH_MODE: 'none', CORS_ORIGINS: origin, uploadMaxBytes: '1000' });
 });
 afterAll(() => door.close());
 

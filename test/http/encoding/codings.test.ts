@@ -81,7 +81,7 @@ describe('The codings of a request', () => {
   it.each(['no-transform', 'no-cache, No-Transform', 'max-age=0,no-transform'])(
     'are none where its Cache-Control is "%s"',
     (control) => {
-      const codings = new Codings(true);
+      const codings = new Codings();
       expect(codings.for({ headers }).whole).toBe('br');
       expect(codings.for({ headers: { ...headers, 'cache-control': control } }).whole).toBeNull();
       expect(
@@ -91,14 +91,14 @@ describe('The codings of a request', () => {
   );
 
   it('are none for a header that is longer than any that means something', () => {
-    const codings = new Codings(true);
+    const codings = new Codings();
     const long = { headers: { 'accept-encoding': `br, gzip, ${'x,'.repeat(4000)}` } };
     expect(codings.for(long)).toEqual({ whole: null, pieces: null, refusesIdentity: false });
     expect(codings.packed(long, ['br'])).toBeNull();
   });
 
   it('are those of this header however many others came before', () => {
-    const codings = new Codings(true);
+    const codings = new Codings();
     for (let n = 0; n < 1000; n += 1) {
       const accepted = n % 2 === 0 ? `gzip;q=0.5, x-${n}` : `br, x-${n}${'x'.repeat(n % 200)}`;
       const { whole } = codings.for({ headers: { 'accept-encoding': accepted } });

@@ -246,24 +246,3 @@ describe('A response with secrets', () => {
     }
   });
 });
-
-describe('With COMPRESSION=off', () => {
-  it('nothing is compressed, and nothing varies by it', async () => {
-    const off = await openDoor({ AUTH_MODE: 'none', COMPRESSION: 'off' }, { on: door.sandbox });
-    const headers = { ...JSON_TYPE, ...taking('br, gzip, identity;q=0') };
-    const body = JSON.stringify({ query: CHANNELS });
-    for (let n = 0; n < 4; n += 1) {
-      const replies = [
-        await askRaw(`${off.url}/graphql`, { method: 'POST', headers, body }),
-        await askRaw(`${off.url}/schema.graphql`, { headers }),
-        await askRaw(`${off.url}/console`, { headers }),
-      ];
-      for (const reply of replies) {
-        expect(reply.headers['content-encoding']).toBeUndefined();
-        expect(reply.headers.vary ?? '').not.toContain('Accept-Encoding');
-        expect(reply.headers['content-length']).toBe(String(reply.bytes.length));
-      }
-    }
-    await off.close();
-  });
-});

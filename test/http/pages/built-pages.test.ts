@@ -10,14 +10,14 @@ import { Codings } from '../../../src/http/encoding/codings.ts';
 import { createBuiltPages } from '../../../src/http/pages/built-pages.ts';
 import { builtPages, describeWith } from '../../support/needs.ts';
 
-const pages = createBuiltPages(new Codings(true));
+const pages = createBuiltPages(new Codings());
 const page = pages.document('console', { data: { text: '</script><b>' } });
 const missing = pages.document('nothing');
 
 /** A separate build, which tests can repeat. */
 const root = mkdtempSync(join(tmpdir(), 'built-'));
 const folder = join(root, 'pages');
-const own = createBuiltPages(new Codings(true), folder);
+const own = createBuiltPages(new Codings(), folder);
 const ownPage = own.document('own');
 let server: Server;
 let port = 0;

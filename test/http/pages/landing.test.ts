@@ -31,13 +31,6 @@ describe('the page at /', () => {
     expect(door.calls()).toBe(0);
   });
 
-  it('links to nothing that is switched off', async () => {
-    door = await openDoor({ AUTH_MODE: 'none', GRAPHIQL: 'false', METRICS: 'off' });
-    const { text } = await door.send('/', { headers: { accept } });
-    expect(linksOf(text)).toEqual(['/graphql', '/readyz']);
-    expect(text).not.toContain('GraphiQL');
-  });
-
   it('leaves out the console where that has a port of its own', async () => {
     door = await openDoor({ AUTH_MODE: 'none', METRICS_PORT: '0' });
     const { text } = await door.send('/', { headers: { accept } });

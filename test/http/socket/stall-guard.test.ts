@@ -36,22 +36,22 @@ async function serve(
 ): Promise<{ ask: (head: string) => Promise<Socket>; answers: ServerResponse[] }> {
   const answers: ServerResponse[] = [];
   const server = createHttpServer({
-    codings: new Codings(true),
+    codings: new Codings(),
     fastPath: null,
     events: new EventStream(),
     graphql: (request, response) => {
       answers.push(response);
       return graphql(request, response);
     },
-    graphiql: null,
+    graphiql: { send: () => undefined },
     landing: () => undefined,
     files: null,
     jobData: () => undefined,
     mcp: null,
-    assets: createBuiltPages(new Codings(true), folder).asset,
+    assets: createBuiltPages(new Codings(), folder).asset,
     pages: createOperatorPages({
-      access: 'off',
-      metrics: null,
+      access: 'local',
+      metrics: { render: () => Promise.reject(new Error('no metrics here')) },
       console: {},
       probe: () => {},
       state: () => ({ ready: true, reasons: [], degraded: [] }),

@@ -43,7 +43,6 @@ async function memoryOf(count: number): Promise<number> {
     LINKS_BASE_URL: links.url,
     LINKS_API_KEY: links.key,
     LINKS_RATE_LIMIT: String(PLENTY),
-    METRICS: 'open',
     STATE_DIR: join(folder, 'state'),
     NODE_OPTIONS: `--heapsnapshot-signal=SIGQUIT --diagnostic-dir=${folder}`,
   });

@@ -28,7 +28,6 @@ export function settings(upstream: { readonly url: string; readonly key: string 
     MAX_WAIT_MS: String(10_000 / SPEED),
     WRITE_SETTLE_MS: String(SETTLE_MS),
     WRITE_RESEND_AFTER_MS: String(RESEND_AFTER_MS),
-    SHUTDOWN_DELAY_MS: '0',
     LOG_LEVEL: 'debug',
   };
 }

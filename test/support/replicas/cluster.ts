@@ -145,7 +145,6 @@ function settings(
     MARKET_RATE_WINDOW_MS: String(WINDOW_MS),
     MARKET_TIMEOUT_MS: String(TIMEOUT_MS),
     MAX_WAIT_MS: '3000',
-    SHUTDOWN_DELAY_MS: '0',
     ...(link && { REDIS_URL: `redis://127.0.0.1:${link.port}`, REDIS_SECRET: SECRET }),
     ...env,
   };

@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { loadConfig } from '../../../src/config/config.ts';
 import { endpointsOf } from '../../../src/config/endpoints.ts';
 import { EventStream } from '../../../src/observe/event-stream.ts';
 import { Replicas } from '../../../src/replicas.ts';
@@ -9,6 +8,7 @@ import { Cache } from '../../../src/upstream/cache/cache.ts';
 import { Client } from '../../../src/upstream/client.ts';
 import { Reader } from '../../../src/upstream/reader.ts';
 import { Receipt } from '../../../src/upstream/receipt.ts';
+import { configOf } from '../../support/config.ts';
 import { describeWith, redisServer } from '../../support/needs.ts';
 import { noLists } from '../../support/no-lists.ts';
 import { RedisServer } from '../../support/redis-server.ts';
@@ -23,7 +23,7 @@ const prefix = 'watched';
 /** One of several clients on one Redis, in real time. */
 function startReplica(redis: RedisServer, upstream: ScriptedUpstream) {
   const clock = systemClock;
-  const config = loadConfig({
+  const config = configOf({
     AUTH_MODE: 'none',
     LINKS_BASE_URL: upstream.baseUrl,
     LINKS_API_KEY: credential.secret,

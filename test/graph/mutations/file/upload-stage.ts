@@ -40,7 +40,7 @@ export async function downloaded({ data }: Reply): Promise<Uint8Array> {
 
 /** A stage for uploads over sockets: the same data and an empty cache at the start of each test. */
 export class UploadStage {
-  readonly #worlds = uploadWorlds({ UPLOAD_INLINE_MAX_BYTES: '400000' });
+  readonly #worlds = uploadWorlds({ uploadInlineMaxBytes: '400000' });
 
   get sandbox(): Sandbox {
     return this.#worlds.current().sandbox;

@@ -64,8 +64,8 @@ export class CodeList implements AsyncDisposable {
 
 /** Nothing is cached: whatever somebody else changes is seen at once. */
 export const UNCACHED = {
-  TTL_QR_CODES_MS: '0',
-  STALE_WHILE_REVALIDATE_MS: '0',
+  'ttl.qrCodes': '0',
+  staleWhileRevalidateMs: '0',
   STALE_IF_ERROR_MS: '0',
 };
 

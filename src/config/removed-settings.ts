@@ -1,0 +1,46 @@
+import { type Resource, resourceNames } from '../resources.ts';
+
+/** `TTL_CHANNEL_ITEMS_MS` for `channelItems`. */
+const ttlName = (resource: Resource): string =>
+  `TTL_${resource.replace(/[A-Z]/g, '_$&').toUpperCase()}_MS`;
+
+const fixed = (value: string): string => `It is ${value}. Remove the variable.`;
+const operation = 'Remove the variable; PERSISTED_OPERATIONS_FILE allows operations of your own.';
+
+/** What replaces each setting that no longer exists: the start fails with this sentence. */
+export const removedSettings: Readonly<Record<string, string>> = {
+  AUTH_JWT_CLOCK_TOLERANCE_SECONDS: fixed('always 5 seconds'),
+  AUTH_PASSTHROUGH_MAX_KEYS: fixed('always 1000'),
+  CACHE_FILE_MAX_BYTES: fixed('always 64 MiB'),
+  COMPRESSION: 'A proxy that compresses removes Accept-Encoding. Remove the variable.',
+  GRAPHIQL: 'GraphiQL is always served; INTROSPECTION=off hides the schema. Remove the variable.',
+  HISTORY_MAX_BYTES: fixed('always 64 MiB'),
+  IDEMPOTENCY_MAX_BYTES: fixed('always 32 MiB'),
+  JOBS_KEEP_MS: fixed('always 7 days'),
+  JOBS_MAX: fixed('always 20'),
+  JOBS_MAX_PER_CALLER: fixed('always 2'),
+  JOBS_MIN_PER_MINUTE: fixed('always 2'),
+  LIVE_MAX_AGE_MS: fixed('always 5 minutes'),
+  LIVE_MAX_STREAMS: fixed('always 2000'),
+  LIVE_MAX_STREAMS_PER_CALLER: fixed('always 500'),
+  METRICS: 'Set METRICS_PORT to serve metrics and console to other machines; remove the variable.',
+  OPERATION_MAX_ALIASES: operation,
+  OPERATION_MAX_DEPTH: operation,
+  OPERATION_MAX_DIRECTIVES: operation,
+  OPERATION_MAX_FIELDS: operation,
+  OPERATION_MAX_TOKENS: operation,
+  RESERVE_NEWCOMERS_PERCENT: fixed('always 10'),
+  RESERVE_WRITES_PERCENT: fixed('always 10'),
+  SANDBOX_LINKS_PORT: 'Use `sandbox --links-port` instead.',
+  SANDBOX_MARKET_PORT: 'Use `sandbox --market-port` instead.',
+  SHUTDOWN_DELAY_MS: 'Delay SIGTERM instead, in Kubernetes by a `preStop` hook with `sleep`.',
+  SHUTDOWN_GRACE_MS: fixed('always 15 seconds'),
+  STALE_WHILE_REVALIDATE_MS: fixed('always 15 minutes'),
+  UPLOAD_INLINE_MAX_BYTES: fixed('always 8 MiB'),
+  UPLOAD_MAX_BYTES: fixed('always 1 GiB'),
+  UPLOAD_MAX_CONCURRENT: fixed('always 8'),
+  USAGE_MAX_BYTES: fixed('always 64 MiB'),
+  ...Object.fromEntries(
+    resourceNames.map((resource) => [ttlName(resource), `Set TTLS={"${resource}": …} instead.`]),
+  ),
+};
