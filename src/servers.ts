@@ -436,11 +436,11 @@ function opened(viewer: Viewer, { callers, sources }: Pick<Shared, 'callers' | '
 
 function createMcp(
   config: Config,
-  { clock, digest, keys, records, telemetry: { events } }: Parts,
+  { clock, telemetry: { events } }: Parts,
   shared: Shared,
   graphql: Servers['graphql'],
 ): McpRoute {
-  const { bodyPool, contexts, maskError, parser } = shared;
+  const { bodyPool, jobs, maskError, parser } = shared;
   return createMcpRoute({
     clock,
     hasProvider: config.auth.mode === 'jwt',
@@ -456,12 +456,8 @@ function createMcp(
           const done = () => Promise.resolve();
           return (await links.budgetState(done)) ?? (await market.budgetState(done));
         },
-        cacheOnly: contexts.cacheOnly,
-        changes: config.mcp.changes,
-        clock,
         complain: (sentence) => events.emit('complaint', { sentence }),
-        credentialOf: ({ linksCredential }) => linksCredential ?? keys.LINKS.credential,
-        digest,
+        find: (viewer, id) => andThen(jobs.refreshOne(id), () => jobs.find(viewer, id)),
         graph: {
           schema,
           parser,
@@ -469,7 +465,7 @@ function createMcp(
           fetch: (request, context) => graphql.fetch(request, context),
         },
         maskError,
-        records,
+        mayChange: config.mcp.mayChange,
       });
     },
   });

@@ -1,18 +1,29 @@
 import { type GraphQLFormattedError, type GraphQLSchema, OperationTypeNode } from 'graphql';
+import type { Viewer } from '../auth/viewer.ts';
 import { GatewayError } from '../errors.ts';
 import type { OperationParser, ParsedOperation } from '../graphql/limits/parsed-operation.ts';
 import type { AgentTerms, ServerContext } from '../graphql/request-record.ts';
 import { bareId, byBareId } from '../graphql/requests/use-persisted-operations.ts';
+import type { Admission } from '../http/door/admission.ts';
 import { dryRunHeader } from '../http/door/caller.ts';
 import { idempotencyKeyHeader } from '../http/door/headers/idempotency-key.ts';
 import { loopTurns } from '../scheduling/loop-turns.ts';
 import type { OperationPlan } from '../upstream/dry-run/dry-run.ts';
 import type { KeyedOutcome } from '../upstream/idempotency/idempotency-key.ts';
 import type { ReceiptSummary } from '../upstream/receipt.ts';
-import type { AgentCall } from './agent-call.ts';
+
+/** One request of an agent to `/mcp`, as the door has admitted it. */
+export interface AgentCall {
+  readonly admission: Admission;
+  /** The caller, in the class of agents. */
+  readonly viewer: Viewer;
+  readonly requestId: string;
+  /** Aborts when the agent has hung up. */
+  readonly signal: AbortSignal;
+}
 
 /** An operation as an agent sends it. */
-export interface SentOperation {
+interface SentOperation {
   /** A text, or the id of a listed operation. */
   readonly operation: string;
   readonly variables: Readonly<Record<string, unknown>>;

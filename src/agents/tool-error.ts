@@ -2,15 +2,9 @@ import type { GraphQLError } from 'graphql';
 import type { MaskError } from '../graphql/mask-error.ts';
 
 /** The codes of results of tools, besides those of GraphQL errors. */
-type ToolErrorCode =
-  | 'CHANGES_DISABLED'
-  | 'CONFIRMATION_INVALID'
-  | 'CONFIRMATION_REQUIRED'
-  | 'DECLINED'
-  | 'TOO_MANY_CALLS'
-  | 'WRONG_TOOL';
+type ToolErrorCode = 'RESULT_TOO_LARGE' | 'TOO_MANY_CALLS' | 'WRONG_TOOL';
 
-/** A call of a tool that is refused before an upstream request: a code, and what to do. */
+/** The failure of a call of a tool: a code, and what to do. */
 export class ToolError extends Error {
   override readonly name = 'ToolError';
   readonly code: ToolErrorCode;

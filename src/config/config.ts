@@ -58,8 +58,8 @@ interface JobsConfig {
 /** The endpoint for AI agents. */
 interface McpConfig {
   readonly on: boolean;
-  /** Which changes agents may make: none, those that a person has confirmed, or most. */
-  readonly changes: 'off' | 'confirm' | 'free';
+  /** Whether agents may change something. */
+  readonly mayChange: boolean;
 }
 
 /** The maximum size of an operation: its text, including each use of a fragment, and its response. */
@@ -233,7 +233,7 @@ export function loadConfig(
     mcp: Object.freeze({
       // With passthrough, the credential of an agent would be an API key.
       on: reader.has('MCP') ? reader.flag('MCP') : auth.mode !== 'passthrough',
-      changes: reader.choice('MCP_CHANGES', ['confirm', 'off', 'free']),
+      mayChange: reader.choice('MCP_CHANGES', ['off', 'on']) === 'on',
     }),
     introspection: readIntrospection(reader, sandbox && auth.mode === 'none'),
     exposeUserApiKeys: reader.flag('EXPOSE_USER_API_KEYS'),

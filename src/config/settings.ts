@@ -159,8 +159,8 @@ const table: Readonly<Record<string, Entry>> = {
   MCP: flag(null).describe(
     'Whether [AI agents](agents.md) can use the gateway at `/mcp`. The default is `true`; with `AUTH_MODE=passthrough` it is `false`, because an agent would have an API key.',
   ),
-  MCP_CHANGES: choice(['off', 'confirm', 'free'], 'confirm').describe(
-    'Changes by agents: `off` for none, `confirm` for those that a person has confirmed, `free` for all, except that deletions, the account, login URLs and subscriptions must still be confirmed.',
+  MCP_CHANGES: choice(['off', 'on'], 'off').describe(
+    'Whether AI agents have a tool that changes something. Their program asks its user before it calls that tool; the gateway does not enforce it.',
   ),
   CACHE_MAX_BYTES: integer(1, 2 ** 40, 64 * 1024 * 1024).describe(
     'Memory for cache entries and remembered responses; the least recently used are removed first.',

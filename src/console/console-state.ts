@@ -3,9 +3,9 @@ import type { JobRecord } from '../jobs/job.ts';
 import type { QueueLane } from '../observe/events.ts';
 import type { LoggedEvent } from '../observe/history/event-log.ts';
 import type { ResourceHour } from '../observe/history/history.ts';
-import type { OperationHour } from '../observe/history/hour.ts';
+import type { OperationCost } from '../observe/history/operations.ts';
 import type { Recent } from '../observe/history/recent.ts';
-import type { StepColumns } from '../observe/history/send-steps.ts';
+import type { SendSteps } from '../observe/history/sends.ts';
 import type { Readiness } from '../operators/readiness.ts';
 import type { Member } from '../upstream/budget/shared/shared-budgets.ts';
 
@@ -61,7 +61,7 @@ export interface UpstreamState {
   readonly answeredMsAgo: number | null;
   /** Those that are taken, the first to be free first; the first 120 of them. */
   readonly slots: readonly SlotState[];
-  readonly history: StepColumns;
+  readonly history: SendSteps;
 }
 
 /** A request that waits for a slot. */
@@ -131,7 +131,7 @@ interface QuotaState {
 }
 
 /** One operation over the last hour, by its name. */
-export interface OperationState extends OperationHour {
+export interface OperationState extends OperationCost {
   /** `null`: all without a name. */
   readonly name: string | null;
   readonly type: string;

@@ -1,6 +1,6 @@
 import type { UpstreamName } from '../errors.ts';
 import { callerKey, callerOfKey, type NamedCaller } from '../observe/callers.ts';
-import type { Hour, ResourceHour } from '../observe/history/history.ts';
+import type { Hour } from '../observe/history/history.ts';
 import { type Resource, resourceNames } from '../resources.ts';
 import type { SurveyedResource } from '../upstream/cache/survey.ts';
 import type { CacheState, OperationState, SpenderState } from './console-state.ts';
@@ -80,14 +80,11 @@ export function operationStates(
 export function cacheStates(
   upstreams: readonly UpstreamName[],
   {
-    hourOf,
-    sends,
+    hour: { resources, sends },
     surveyed,
     ttlMs,
   }: {
-    readonly hourOf: (upstream: UpstreamName, resource: Resource) => ResourceHour;
-    /** Requests of the hour. */
-    readonly sends: number;
+    readonly hour: Pick<Hour, 'resources' | 'sends'>;
     readonly surveyed: ReadonlyMap<string, SurveyedResource>;
     readonly ttlMs: Readonly<Record<Resource, number>>;
   },
@@ -102,7 +99,7 @@ export function cacheStates(
         stale: entries?.stale ?? 0,
         oldestMs: entries ? Math.round(entries.oldestMs) : null,
         ttlMs: ttlMs[resource],
-        ...hourOf(upstream, resource),
+        ...(resources.get(`${upstream} ${resource}`) ?? { reads: 0, hits: 0, renewals: 0 }),
         hint: null,
       };
     }),

@@ -55,8 +55,7 @@ export function createSnapshots(parts: SnapshotParts): TakeSnapshot {
         resources: cacheStates(
           clients.map(({ upstream }) => upstream),
           {
-            hourOf: (...of) => history.hourOf(...of),
-            sends: hour.sends,
+            hour,
             surveyed: survey.take(),
             ttlMs: parts.ttlMs,
           },

@@ -78,7 +78,7 @@ interface ExecutedFields {
 }
 
 /** `null` for invalid variables. */
-export function executedFields(
+function executedFields(
   { document, operation, schema, variables }: SentOperation,
   type: GraphQLObjectType,
 ): ExecutedFields | null {

@@ -48,7 +48,7 @@ export async function createTelemetry(options: TelemetryOptions): Promise<Teleme
   );
   events.add(health);
   const isReachable: Gauges['reachable'] = (upstream) => health.isReachable(upstream);
-  const history = new History({ clock, isReachable });
+  const history = new History(clock, isReachable);
   // After the health, which it reads.
   events.add(history);
   emitReadsInBulk({ clock, events });

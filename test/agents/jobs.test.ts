@@ -38,8 +38,17 @@ describe('A job of an agent', () => {
     expect(job.rowsDone).toBe(28);
     const text = await (await fetch(`${url}${job.url}`)).text();
     expect(text.trim().split('\n')).toHaveLength(28);
+    const read = await agent.call('graph_job', { action: 'read', id });
+    expect(read.text.startsWith(`${text}These are all lines up to byte ${text.length}.\n`)).toBe(
+      true,
+    );
+    const from = text.indexOf('\n') + 1;
+    const rest = await agent.call('graph_job', { action: 'read', id, from });
+    expect(rest.text.startsWith(`${text.slice(from)}These`)).toBe(true);
     const { json } = await agent.call('graph_job', { action: 'status' });
     expect(json.data?.['jobs']).toMatchObject({ nodes: [{ id }] });
+    const another = await agent.call('graph_job', { ...EXPORT, key: 'again' });
+    expect(jobIn(another, 'startExport').id).not.toBe(id);
   });
 
   it('is canceled', async () => {
@@ -53,6 +62,8 @@ describe('A job of an agent', () => {
   it('gets a code for what cannot be one', async () => {
     const missing = await agent.call('graph_job', { action: 'cancel', id: 'Sm9iOjk' });
     expect([missing.isError, codeOf(missing)]).toEqual([true, 'BAD_USER_INPUT']);
+    const unread = await agent.call('graph_job', { action: 'read', id: 'Sm9iOjk' });
+    expect([unread.isError, codeOf(unread)]).toEqual([true, 'BAD_USER_INPUT']);
     const { json } = await agent.call('graph_job', { ...EXPORT, operation: '{ account { id } }' });
     expect(json.data?.['startExport']).toMatchObject({ message: expect.any(String) });
   });

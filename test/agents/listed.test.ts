@@ -34,6 +34,7 @@ describe('An agent where operations are listed', () => {
     door = await openDoor({
       AUTH_MODE: 'none',
       INTROSPECTION: 'on',
+      MCP_CHANGES: 'on',
       PERSISTED_OPERATIONS_FILE: file,
     });
     agent = new Agent(door.url);
@@ -54,7 +55,6 @@ describe('An agent where operations are listed', () => {
       properties: {
         input: { properties: { name: { type: 'string' } }, required: ['name'] },
         key: { type: 'string' },
-        confirmation: { type: 'string' },
       },
     });
     for (const reason of [
@@ -91,11 +91,9 @@ describe('An agent where operations are listed', () => {
     expect(door.calls()).toBe(before);
   });
 
-  it('changes with such a tool after a confirmation', async () => {
+  it('changes with such a tool', async () => {
     const input = { name: 'Listed' };
-    expect(codeOf(await agent.call('NewChannel', { input }))).toBe('CONFIRMATION_REQUIRED');
-    const confirmation = await agent.confirm('create', { input });
-    const made = await agent.call('NewChannel', { input, confirmation });
+    const made = await agent.call('NewChannel', { input });
     expect(made.json.data).toEqual({ createChannel: { name: 'Listed' } });
   });
 });

@@ -23,7 +23,7 @@ describe('The context of an agent', () => {
   let door: Door;
   let agent: Agent;
   beforeAll(async () => {
-    door = await openDoor({ AUTH_MODE: 'none', INTROSPECTION: 'on' });
+    door = await openDoor({ AUTH_MODE: 'none', INTROSPECTION: 'on', MCP_CHANGES: 'on' });
     agent = new Agent(door.url);
   });
   afterAll(() => door.close());

@@ -5,15 +5,14 @@ import { type Door, openDoor } from '../support/door.ts';
 const SIX = '{ account { username } domains { nodes { domain } } pixels { nodes { name } } }';
 
 interface QrCodes {
-  readonly totalCount: number;
-  readonly nodes: readonly { readonly id: string }[];
+  readonly nodes: readonly object[];
 }
 
 describe('An agent', () => {
   let door: Door;
   let agent: Agent;
   beforeAll(async () => {
-    door = await openDoor({ AUTH_MODE: 'none', INTROSPECTION: 'on' });
+    door = await openDoor({ AUTH_MODE: 'none', INTROSPECTION: 'on', MCP_CHANGES: 'on' });
     agent = new Agent(door.url);
   });
   afterAll(() => door.close());
@@ -115,30 +114,30 @@ describe('An agent', () => {
     expect(door.calls()).toBe(before);
   });
 
-  it('gets a large result in parts, of which the first one costs', async () => {
+  it('is told how many rows of a large result fit, which are cached then', async () => {
     const aliases = Array.from({ length: 45 }, (_, at) => `name${at}: name`).join(' ');
-    const operation = `{ qrCodes(first: 100) { totalCount nodes { id ${aliases} } } }`;
-    const ids: string[] = [];
-    const costs: string[] = [];
-    let cursor: string | undefined;
-    let total = 0;
-    do {
-      const part = await agent.call('graph_read', { operation, cursor });
-      const { nodes, totalCount } = part.data['qrCodes'] as QrCodes;
-      total = totalCount;
-      expect(part.text.length).toBeLessThan(34_000);
-      ids.push(...nodes.map(({ id }) => id));
-      costs.push(part.cost.slice(0, 'cost 0 upstream call'.length));
-      cursor = /and cursor "([\w-]+)"/.exec(part.text)?.[1];
-    } while (cursor !== undefined);
-    expect([ids.length, new Set(ids).size]).toEqual([total, total]);
-    expect(costs).toEqual([
-      'cost 1 upstream call',
-      ...costs.slice(1).map(() => 'cost 0 upstream call'),
-    ]);
-    expect(costs.length).toBeGreaterThan(1);
-    const other = await agent.call('graph_read', { operation: '{ account { id } }', cursor: 'x' });
-    expect(codeOf(other)).toBe('BAD_USER_INPUT');
+    const read = (first: number) =>
+      agent.call('graph_read', {
+        operation: `{ qrCodes(first: ${first}) { totalCount nodes { id ${aliases} } } }`,
+      });
+    const refused = await read(100);
+    expect([refused.isError, codeOf(refused)]).toEqual([true, 'RESULT_TOO_LARGE']);
+    const first = Number(refused.json.errors?.[0]?.extensions['first']);
+    expect(refused.json.errors?.[0]?.message).toContain(`It fits with first: ${first} `);
+    const fitting = await read(first);
+    expect((fitting.data['qrCodes'] as QrCodes).nodes).toHaveLength(first);
+    expect(fitting.cost).toMatch(/^cost 0 upstream calls/);
+    expect(codeOf(await read(first + 1))).toBe('RESULT_TOO_LARGE');
+  });
+
+  it('is told so of a row that is too large alone', async () => {
+    const types = Array.from({ length: 30 }, (_, at) => `type${at}: __typename`).join(' ');
+    const operation = `{ channels(first: 2) { nodes { items(first: 100) { nodes { ${types} } } } } }`;
+    const refused = await agent.call('graph_read', { operation });
+    expect(refused.json.errors?.[0]).toMatchObject({
+      message: expect.stringContaining('Even one row'),
+      extensions: { code: 'RESULT_TOO_LARGE', first: 0 },
+    });
   });
 
   it('gets the errors of fields beside the data of others', async () => {
@@ -157,6 +156,9 @@ describe('An agent', () => {
     expect(text).toContain('"""');
     const found = await agent.call('graph_describe', { find: 'clicks' });
     expect(found.text).toContain('QrStatistics.clicks');
+    // Nothing has all of these words; what has most of them is first.
+    const some = await agent.call('graph_describe', { find: 'zebra statistics clicks' });
+    expect(some.text).toMatch(/^QrStatistics\.clicks: /);
     const unknown = await agent.call('graph_describe', { names: ['chanels'] });
     expect([unknown.isError, codeOf(unknown)]).toEqual([true, 'BAD_USER_INPUT']);
     const nothing = await agent.call('graph_describe', { find: 'zebra' });

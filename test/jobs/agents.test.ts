@@ -25,44 +25,10 @@ async function worldOfAgent(env: Readonly<Record<string, string>> = {}) {
     ...world,
     clock,
     start: (operation = STATISTICS) => call({ action: 'start', operation }, 'startExport'),
-    cancel: (id: string) => call({ action: 'cancel', id }, 'cancelJob'),
   };
 }
 
 describe('An export of an agent', () => {
-  it('starts anew after it was canceled, once for all calls, as often as that happens', async () => {
-    const world = await worldOfAgent();
-    const ids = new Set<string>();
-    for (let times = 0; times < 3; times += 1) {
-      const [one, other] = await Promise.all([world.start(), world.start()]);
-      expect(one.id).toBe(other.id);
-      expect((await world.start()).id).toBe(one.id);
-      ids.add(one.id);
-      expect((await world.cancel(one.id)).state).toBe('CANCELED');
-    }
-    expect(ids.size).toBe(3);
-  });
-
-  it('starts anew after it has failed', async () => {
-    const world = await worldOfAgent();
-    world.sandbox.links.fault({ kind: 'html', path: '/api/qr' });
-    const { id } = await world.start();
-    await world.reaches(id, ({ state }) => state === 'FAILED');
-    const again = await world.start();
-    expect(again.id).not.toBe(id);
-    expect(again.state).toBe('QUEUED');
-  });
-
-  it('starts anew after it has expired, and is found as long as it has a file', async () => {
-    const world = await worldOfAgent({ jobsKeepMs: '60000' });
-    const { id } = await world.start('{ channels { nodes { id } } }');
-    await world.until(id, 'DONE');
-    expect((await world.start('{ channels { nodes { id } } }')).id).toBe(id);
-    await world.clock.advance(61_000);
-    await world.reaches(id, ({ state }) => state === 'EXPIRED');
-    expect((await world.start('{ channels { nodes { id } } }')).id).not.toBe(id);
-  });
-
   it.each([
     ['its class per day', '{"agent": {"maxCallsPerDay": 5}}', 5, 5],
     ['its class per minute', '{"agent": {"weight": 0, "maxCallsPerMinute": 3}}', 3, 33],

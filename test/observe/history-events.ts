@@ -15,7 +15,7 @@ interface Sent {
 
 /** A history in a time that a test moves, with what lets requests leave and operations end in it. */
 export function createHistory(clock = new VirtualClock()) {
-  const history = new History({ clock, isReachable: () => true });
+  const history = new History(clock, () => true);
   const leave = (sent: Sent): ((code: NonNullable<Sent['code']>) => void) => {
     const { lane = 'interactive', operation = 'Dashboard' } = sent;
     const request = {

@@ -29,26 +29,12 @@ interface Reply {
   readonly error?: { readonly code: number; readonly message: string };
 }
 
-/** How a message is sent. */
-interface Sending {
-  /** Whether the client can ask the person a question. */
-  readonly canAsk?: boolean;
-  readonly signal?: AbortSignal;
-}
-
 /** A tool in the list. */
 interface ListedTool {
   readonly name: string;
   readonly description: string;
   readonly annotations: object;
   readonly inputSchema: object;
-}
-
-/** A question to the person, and how the call goes on. */
-interface Question {
-  readonly message: string;
-  /** Answers it, and calls the tool again. */
-  readonly answer: (action: 'accept' | 'cancel' | 'decline', state?: string) => Promise<ToolResult>;
 }
 
 const MODERN = '2026-07-28';
@@ -67,9 +53,9 @@ export class Agent {
   async send(
     method: string,
     params: Readonly<Record<string, unknown>> = {},
-    more: Sending = {},
+    signal: AbortSignal | null = null,
   ): Promise<Reply> {
-    const response = await this.open(method, params, more);
+    const response = await this.open(method, params, signal);
     const { status, headers } = response;
     return { status, headers, ...((await response.json()) as object) };
   }
@@ -78,13 +64,13 @@ export class Agent {
   open(
     method: string,
     params: Readonly<Record<string, unknown>> = {},
-    { canAsk = false, signal }: Sending = {},
+    signal: AbortSignal | null = null,
   ): Promise<Response> {
     const prefix = 'io.modelcontextprotocol/';
     const meta = {
       [`${prefix}protocolVersion`]: MODERN,
       [`${prefix}clientInfo`]: { name: 'test', version: '1' },
-      [`${prefix}clientCapabilities`]: canAsk ? { elicitation: {} } : {},
+      [`${prefix}clientCapabilities`]: {},
     };
     const { name } = params;
     return fetch(this.#url, {
@@ -98,7 +84,7 @@ export class Agent {
         ...(typeof name === 'string' ? { 'mcp-name': name } : {}),
       },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: meta } }),
-      signal: signal ?? null,
+      signal,
     });
   }
 
@@ -112,40 +98,9 @@ export class Agent {
   async call(
     name: string,
     args: Readonly<Record<string, unknown>> = {},
-    signal?: AbortSignal,
+    signal: AbortSignal | null = null,
   ): Promise<ToolResult> {
-    const reply = await this.send(
-      'tools/call',
-      { name, arguments: args },
-      signal ? { signal } : {},
-    );
-    return resultOf(reply);
-  }
-
-  /** Calls a tool by a client that can ask the person. */
-  async ask(name: string, args: Readonly<Record<string, unknown>>): Promise<Question | ToolResult> {
-    const params = { name, arguments: args };
-    const reply = await this.send('tools/call', params, { canAsk: true });
-    if (reply.result?.['resultType'] !== 'input_required') return resultOf(reply);
-    const { inputRequests, requestState } = reply.result as unknown as {
-      readonly inputRequests: Record<string, { readonly params: { readonly message: string } }>;
-      readonly requestState: string;
-    };
-    const [id = '', question] = Object.entries(inputRequests)[0] ?? [];
-    return {
-      message: question?.params.message ?? '',
-      answer: async (action, state = requestState) => {
-        const inputResponses = { [id]: { action, content: {} } };
-        const again = { ...params, inputResponses, requestState: state };
-        return resultOf(await this.send('tools/call', again, { canAsk: true }));
-      },
-    };
-  }
-
-  /** The confirmation of a change, as `graph_price` has it. */
-  async confirm(operation: string, variables: object = {}): Promise<string> {
-    const { json } = await this.call('graph_price', { operation, variables });
-    return String(json['confirmation']);
+    return resultOf(await this.send('tools/call', { name, arguments: args }, signal));
   }
 }
 

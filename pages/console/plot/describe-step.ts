@@ -32,10 +32,6 @@ export function describeStep(
     .filter(({ sent }) => sent > 0)
     .map(({ owner, sent, text }) => ({ owner, text: text(sent) }));
   if (lines.length === 0) lines.push({ text: 'nothing sent' });
-  for (const { operation, resource, sends } of history.top[index] ?? []) {
-    const whose = operation === null ? '' : ` for ${operation}`;
-    lines.push({ text: `${sends} × ${resource}${whose}`, className: 'muted' });
-  }
   const queued = history.queued[index] ?? 0;
   if (queued > 0) lines.push({ text: `up to ${queued} waiting` });
   const refused = history.refused[index] ?? 0;

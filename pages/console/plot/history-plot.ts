@@ -1,15 +1,14 @@
 import type { UpstreamState } from '../../../src/console/console-state.ts';
-import type { StepColumns } from '../../../src/observe/history/send-steps.ts';
+import type { SendSteps } from '../../../src/observe/history/sends.ts';
 import { html, setAttribute, setText, svg } from '../dom.ts';
 import type { Tooltip } from '../tooltip.ts';
 import { timePassed } from '../words.ts';
-import { coarseHistory, coarseSteps, largest } from './coarse.ts';
 import { describeStep, stepInWords, stepList } from './describe-step.ts';
 import { type Across, layers, rows, type Shapes, sentInWindows, shapesOf } from './shapes.ts';
 
 const GUTTER = 30;
 
-/** The last hour of an upstream, as far as it is known, under all of its keys. Pointer, touch and arrow keys describe each step. */
+/** The last hour of an upstream under all of its keys. Pointer, touch and arrow keys describe each step. */
 export class HistoryPlot {
   readonly node = html('div', { class: 'plot', role: 'slider', tabindex: 0, 'aria-valuemin': 0 });
   readonly #tooltip: Tooltip;
@@ -29,7 +28,6 @@ export class HistoryPlot {
   readonly #refusals = svg('path', { class: 'refusals' });
   readonly #failures = svg('path', { class: 'failures' });
   readonly #base = svg('line', { class: 'base', x1: GUTTER });
-  readonly #minutes: SVGLineElement[] = [];
   readonly #labels = {
     limit: label('end'),
     sent: label('end'),
@@ -38,10 +36,17 @@ export class HistoryPlot {
     step: label('start'),
     queue: label('start'),
   };
-  readonly #times: SVGTextElement[] = [];
+  /** A mark every fifteen minutes, by how long it is ago. */
+  readonly #times = new Map(
+    [0, 15, 30, 45, 60].map((minutes) => {
+      const text = label(minutes === 0 ? 'end' : minutes === 60 ? 'start' : 'middle');
+      setText(text, minutes === 0 ? 'now' : `${minutes} min ago`);
+      const line = svg('line', { class: 'minute', y1: rows.window.top, y2: rows.queue.bottom });
+      return [minutes, { line, text }] as const;
+    }),
+  );
   #across: Across = { left: GUTTER, step: 1 };
   #width = 0;
-  /** With columns in the place of steps. */
   #upstream: UpstreamState | null = null;
   #windows: readonly (number | null)[] = [];
   /** The step that is described: by its place where it is pointed at, by its time where keys have chosen it. */
@@ -49,7 +54,9 @@ export class HistoryPlot {
 
   constructor(tooltip: Tooltip) {
     this.#tooltip = tooltip;
+    const times = [...this.#times.values()];
     this.#picture.append(
+      ...times.map(({ line }) => line),
       this.#cursor,
       this.#windowArea,
       this.#windowLine,
@@ -60,24 +67,22 @@ export class HistoryPlot {
       this.#failures,
       this.#base,
       ...Object.values(this.#labels),
+      ...times.map(({ text }) => text),
     );
     this.node.append(this.#picture);
     new ResizeObserver(() => this.#resize()).observe(this.node);
     this.#listen();
   }
 
-  update(now: UpstreamState): void {
-    const coarse = coarseSteps(now.history, now.history.write.length);
-    const upstream = { ...now, history: coarseHistory(coarse, now.history) };
+  update(upstream: UpstreamState): void {
     this.#upstream = upstream;
-    this.#windows = largest(coarse, sentInWindows(now.history, now.windowMs));
     const { history, keys, title, windowMs } = upstream;
-    const minutes = (history.stepMs * history.write.length) / 60_000;
+    this.#windows = sentInWindows(history, windowMs);
     const each = history.stepMs / 1000;
     setAttribute(
       this.node,
       'aria-label',
-      `${title}: the last ${Math.round(minutes)} minutes, in steps of ${each} s. Arrow keys select a step.`,
+      `${title}: the last hour, in steps of ${each} s. Arrow keys select a step.`,
     );
     setText(
       this.#labels.window,
@@ -111,31 +116,11 @@ export class HistoryPlot {
     this.#drawTimes(history, step);
   }
 
-  /** A mark every fifteen minutes, five or one, from now backwards. */
-  #drawTimes({ stepMs, write }: StepColumns, step: number): void {
-    const span = (stepMs * write.length) / 60_000;
-    const minutes = span > 20 ? 15 : span > 5 ? 5 : 1;
-    const perMark = (minutes * 60_000) / stepMs;
-    const marks = Math.floor(write.length / perMark) + 1;
-    while (this.#times.length > marks) {
-      this.#times.pop()?.remove();
-      this.#minutes.pop()?.remove();
-    }
-    while (this.#times.length < marks) {
-      const time = label(this.#times.length === 0 ? 'end' : 'middle');
-      const line = svg('line', { class: 'minute', y1: rows.window.top, y2: rows.queue.bottom });
-      this.#times.push(time);
-      this.#minutes.push(line);
-      this.#picture.prepend(line);
-      this.#picture.append(time);
-    }
-    for (const [mark, time] of this.#times.entries()) {
-      const x = Math.round(this.#width - mark * perMark * step);
-      setText(time, mark === 0 ? 'now' : `${mark * minutes} min ago`);
-      setAttribute(time, 'text-anchor', mark === 0 ? 'end' : x < 60 ? 'start' : 'middle');
-      place(time, x, rows.height - 4);
-      const line = this.#minutes[mark];
-      if (line) for (const end of ['x1', 'x2']) setAttribute(line, end, x);
+  #drawTimes({ stepMs }: SendSteps, step: number): void {
+    for (const [minutes, { line, text }] of this.#times) {
+      const x = Math.round(this.#width - ((minutes * 60_000) / stepMs) * step);
+      place(text, x, rows.height - 4);
+      for (const end of ['x1', 'x2']) setAttribute(line, end, x);
     }
   }
 

@@ -1,4 +1,4 @@
-import type { StepColumns } from '../../../src/observe/history/send-steps.ts';
+import type { SendSteps } from '../../../src/observe/history/sends.ts';
 
 /** Who sends, from the bottom of a column to its top. */
 export const layers = ['write', 'interactive', 'refresh', 'bulk', 'foreign'] as const;
@@ -31,7 +31,7 @@ export interface Shapes {
 }
 
 /** What one step sent, for all spenders. */
-function sentIn(history: StepColumns, index: number): number {
+function sentIn(history: SendSteps, index: number): number {
   return layers.reduce((sum, layer) => sum + (history[layer][index] ?? 0), 0);
 }
 
@@ -39,7 +39,7 @@ function sentIn(history: StepColumns, index: number): number {
  * What the windows sent that end with each step: the figure that the rate limit is about. A line across single steps would
  * say nothing, since one of them may spend all of it. `null` for the first, of whose windows only a part is known.
  */
-export function sentInWindows(history: StepColumns, windowMs: number): (number | null)[] {
+export function sentInWindows(history: SendSteps, windowMs: number): (number | null)[] {
   const steps = Math.max(1, Math.round(windowMs / history.stepMs));
   let sum = 0;
   return history.write.map((_, index) => {
@@ -51,7 +51,7 @@ export function sentInWindows(history: StepColumns, windowMs: number): (number |
 
 /** Draws the history of an upstream; `windows` are what windows sent that end with its steps. */
 export function shapesOf(
-  history: StepColumns,
+  history: SendSteps,
   limit: number,
   windows: readonly (number | null)[],
   across: Across,
@@ -78,7 +78,7 @@ export function shapesOf(
   };
 }
 
-function columns(history: StepColumns, most: number, across: Across): Shapes['layers'] {
+function columns(history: SendSteps, most: number, across: Across): Shapes['layers'] {
   const paths = { write: '', interactive: '', refresh: '', bulk: '', foreign: '' };
   const width = barWidth(across);
   for (const index of history.write.keys()) {

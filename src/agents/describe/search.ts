@@ -22,7 +22,7 @@ const IN_PROSE = 1;
 /** Every type, field and value of a schema, made when it is first searched. */
 const entriesOf = new WeakMap<GraphQLSchema, readonly Entry[]>();
 
-/** The names with these words, or with all of them in name and prose, the best first: one line each. */
+/** The names that have some of these words in name or prose, the best first: one line each. */
 export function search(schema: GraphQLSchema, text: string, most: number): string[] {
   const words = text
     .toLowerCase()
@@ -31,9 +31,8 @@ export function search(schema: GraphQLSchema, text: string, most: number): strin
   const entries = entriesOf.get(schema) ?? allEntries(schema);
   entriesOf.set(schema, entries);
   const found = entries.flatMap((entry) => {
-    const points = words.map((word) => pointsOf(entry, word));
-    if (points.length === 0 || points.includes(0)) return [];
-    return [{ entry, points: points.reduce((sum, each) => sum + each, 0) }];
+    const points = words.reduce((sum, word) => sum + pointsOf(entry, word), 0);
+    return points > 0 ? [{ entry, points }] : [];
   });
   return found
     .sort((one, other) => other.points - one.points || (one.entry.name < other.entry.name ? -1 : 1))

@@ -1,13 +1,12 @@
-import type { AgentCall } from '../agent-call.ts';
-import { isQuery } from '../agent-graph.ts';
-import { resultOfMutation } from '../answers/results.ts';
-import type { Approvals, WantedChange } from '../changes/approvals.ts';
+import { hash } from 'node:crypto';
+import { type DocumentNode, type GraphQLSchema, visit } from 'graphql';
+import { type AgentCall, type AgentGraph, isQuery } from '../agent-graph.ts';
+import { resultOfMutation } from '../results.ts';
 import { ToolError } from '../tool-error.ts';
-import type { ReadOptions } from './read.ts';
 import {
   type AgentTool,
   CHANGES,
-  type Decision,
+  KEY,
   OPERATION,
   objectSchema,
   operationIn,
@@ -16,86 +15,55 @@ import {
   textIn,
 } from './tool.ts';
 
-const MAX_KEY_LENGTH = 255;
-
-/** What changes of agents need. */
-export interface ChangeOptions extends ReadOptions {
-  readonly approvals: Approvals;
-}
-
-/** The members of a change beside its operation. */
-export const CHANGE_TERMS = {
-  key: { type: 'string', maxLength: MAX_KEY_LENGTH },
-  confirmation: { type: 'string' },
-} as const;
-
-/** `graph_change`: executes a mutation, once for each key. */
-export function changeTool(options: ChangeOptions): AgentTool {
+/** `graph_change`: executes a mutation, once for each key. Costs one upstream request for each of its fields. */
+export function changeTool(graph: AgentGraph): AgentTool {
   return {
     name: 'graph_change',
     title: 'Change something',
     description:
-      'Executes a mutation that the person has approved, with the confirmation of graph_price. Also select "... on Error { message }" in it. If the answer is lost, call it again with the same arguments: the change is made once. key names the change, and is a new text for each new one; without it, equal changes within ten minutes are one.',
-    input: objectSchema({ ...OPERATION, ...CHANGE_TERMS }, ['operation']),
+      'Executes a mutation. Also select "... on Error { message }" in it. If the answer is lost, call it again with the same arguments: the change is made once. key names the change, and is a new text for each new one; without it, equal changes are one.',
+    input: objectSchema({ ...OPERATION, ...KEY }, ['operation']),
     annotations: CHANGES,
-    run: (call, args, decision) => change(call, args, { decision, options }),
+    run: (call, args) => change(call, args, graph),
   };
 }
 
 /**
- * Executes a mutation once a person has confirmed it, if that is needed.
- * @throws ToolError `WRONG_TOOL`, `CHANGES_DISABLED`, `CONFIRMATION_REQUIRED`, `CONFIRMATION_INVALID` or `DECLINED`; and
- * what `AgentGraph.parse` throws.
+ * Executes a mutation.
+ * @throws ToolError `WRONG_TOOL`; and what `AgentGraph.parse` throws.
  */
 export async function change(
   call: AgentCall,
   args: ToolArguments,
-  { decision, options }: { readonly decision: Decision; readonly options: ChangeOptions },
+  graph: AgentGraph,
 ): Promise<ToolOutcome> {
-  const { approvals, graph } = options;
-  const sent = operationIn(args);
-  const operation = graph.parse(sent);
+  const operation = graph.parse(operationIn(args));
   if (isQuery(operation)) {
     throw new ToolError('WRONG_TOOL', 'This is a query. Send it to graph_read.');
   }
-  const wanted = await approvals.want(call.viewer, operation);
-  const given = decision.canAsk ? answered(decision) : textIn(args, 'confirmation');
-  if (wanted.needsConfirmation && given === undefined) {
-    if (!decision.canAsk) throw unconfirmed();
-    // What is refused is not asked.
-    const plan = await graph.plan(call, operation, { isRehearsal: true });
-    if (plan.errors.length > 0) {
-      return resultOfMutation(plan, sent);
-    }
-    return question(call, wanted, approvals);
-  }
-  const confirmation = wanted.needsConfirmation ? given : undefined;
-  const key = await approvals.keyOf(wanted, { key: textIn(args, 'key'), confirmation });
-  const answer = await graph.execute(call, operation, { key });
-  return resultOfMutation(answer, sent);
+  const { document, text, variables } = operation;
+  const key = returnsSecret(graph.schema, document)
+    ? null
+    : (textIn(args, 'key') ?? keyOf([text, variables]));
+  return resultOfMutation(await graph.execute(call, operation, { key }));
 }
 
-/** The confirmation in the answer to a question. @throws ToolError `DECLINED` */
-function answered({ isAccepted, state }: Decision): string | undefined {
-  if (isAccepted === false) {
-    throw new ToolError('DECLINED', 'The person has declined this change. Do not try it again.');
-  }
-  return isAccepted ? state : undefined;
+/**
+ * The idempotency key of a mutation without one: agents lose results, and send the call again. Equal contents of one
+ * caller have the same key.
+ */
+export function keyOf(content: unknown): string {
+  return `agent-${hash('sha256', JSON.stringify(content), 'base64url')}`;
 }
 
-async function question(
-  { viewer }: AgentCall,
-  wanted: WantedChange,
-  approvals: Approvals,
-): Promise<ToolOutcome> {
-  const effects = await approvals.effects(viewer, wanted);
-  const message = `An agent wants to make this change:\n${effects.join('\n')}`;
-  return { kind: 'question', message, state: approvals.confirmationOf(wanted) };
-}
-
-function unconfirmed(): ToolError {
-  return new ToolError(
-    'CONFIRMATION_REQUIRED',
-    'A person must approve this change. Call graph_price with the same operation and variables, show its effects to the person and, if they agree, call graph_change with its confirmation.',
-  );
+/** Whether a mutation returns a secret. It has no key, because no secret is stored. */
+function returnsSecret(schema: GraphQLSchema, document: DocumentNode): boolean {
+  const fields = schema.getMutationType()?.getFields() ?? {};
+  let isSecret = false;
+  visit(document, {
+    Field({ name }) {
+      isSecret ||= fields[name.value]?.extensions['returnsSecret'] === true;
+    },
+  });
+  return isSecret;
 }

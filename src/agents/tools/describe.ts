@@ -1,5 +1,5 @@
 import type { GraphQLSchema } from 'graphql';
-import type { AgentCall } from '../agent-call.ts';
+import type { AgentCall } from '../agent-graph.ts';
 import { indexOfGraph, proseOf } from '../describe/graph-prose.ts';
 import { search } from '../describe/search.ts';
 import { type AgentTool, objectSchema, READS, textIn } from './tool.ts';
@@ -22,7 +22,7 @@ export function describeTool(options: {
     name: 'graph_describe',
     title: 'Describe the graph',
     description:
-      'What the graph has. Without arguments: all root fields. names: prose, costs and types of root fields or types, such as ["channels", "createQrCode"]. find: searches names and prose.',
+      'What the graph has. Without arguments: all root fields. names: prose, costs and types of root fields or types, such as ["channels", "createQrCode"]. find: words to search in names and prose.',
     input: objectSchema({
       names: { type: 'array', items: { type: 'string' }, maxItems: MAX_NAMES },
       find: { type: 'string', maxLength: MAX_WORDS },
@@ -36,7 +36,7 @@ export function describeTool(options: {
         ...(names.length > 0 ? [proseOf(schema, names)] : []),
         ...(find === undefined ? [] : [found(schema, find)]),
       ];
-      return { kind: 'text', text: parts.join('\n\n') || indexOfGraph(schema) };
+      return { text: parts.join('\n\n') || indexOfGraph(schema) };
     },
   };
 }

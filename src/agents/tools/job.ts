@@ -1,15 +1,21 @@
-import type { AgentGraph, GraphAnswer } from '../agent-graph.ts';
-import { isQuery } from '../agent-graph.ts';
-import { resultOfMutation } from '../answers/results.ts';
-import type { Approvals } from '../changes/approvals.ts';
+import type { Viewer } from '../../auth/viewer.ts';
+import { BadUserInput } from '../../errors.ts';
+import { decodeGlobalId } from '../../graph/ids/global-id.ts';
+import type { DataReader } from '../../jobs/storage/data-reader.ts';
+import type { AtOnce } from '../../scheduling/at-once.ts';
+import { type AgentGraph, isQuery } from '../agent-graph.ts';
+import { MAX_RESULT_BYTES, resultOfMutation } from '../results.ts';
 import { ToolError } from '../tool-error.ts';
-import type { ReadOptions } from './read.ts';
+import { keyOf } from './change.ts';
 import {
   type AgentTool,
+  KEY,
+  numberIn,
   OPERATION,
   objectSchema,
   operationIn,
   type ToolArguments,
+  type ToolOutcome,
   textIn,
 } from './tool.ts';
 
@@ -25,20 +31,29 @@ const STATUS = `query Job($id: ID!) { job(id: $id) { ${FIELDS} } }`;
 const LATEST = `query Jobs { jobs(first: 5) { nodes { ${FIELDS} } } }`;
 const CANCEL = `mutation CancelJob($id: ID!) { cancelJob(id: $id) { ${FIELDS} } }`;
 
+const NEWLINE = 10;
+
+/** Finds a job that a viewer may see; `null` if there is none. */
+export type FindOutput = (
+  viewer: Viewer,
+  id: string,
+) => AtOnce<{ readonly files: { readonly openData: () => Promise<DataReader | null> } } | null>;
+
 /** `graph_job`: exports of whole lists in the background. Costs no upstream request by itself. */
-export function jobTool(options: ReadOptions & { readonly approvals: Approvals }): AgentTool {
-  const { graph } = options;
+export function jobTool(graph: AgentGraph, find: FindOutput): AgentTool {
   return {
     name: 'graph_job',
     title: 'Export a list',
     description:
-      'Exports a whole list into a file, in the background, with requests that others leave. start: a query with one list at its root, such as "{ channels { nodes { name } } }". status: of a job by id, or of the latest. cancel: by id. The file is at url on this server.',
+      'Exports a whole list into a file, in the background, with requests that others leave. start: a query with one list at its root, such as "{ channels { nodes { name } } }"; equal starts are one, unless they have another key. status: of a job by id, or of the latest. read: lines of the file by id, from a byte on. cancel: by id. The file is also at url on this server.',
     input: objectSchema(
       {
-        action: { enum: ['start', 'status', 'cancel'] },
+        action: { enum: ['start', 'status', 'read', 'cancel'] },
         ...OPERATION,
+        ...KEY,
         format: { enum: ['JSONL', 'CSV'] },
         id: { type: 'string' },
+        from: { type: 'integer', minimum: 0, default: 0 },
       },
       ['action'],
     ),
@@ -49,52 +64,57 @@ export function jobTool(options: ReadOptions & { readonly approvals: Approvals }
       openWorldHint: false,
     },
     async run(call, args) {
-      const { key, ...sent } = await operationOf(call.viewer, args, options);
-      let answer = await graph.executeOwn(call, sent, { key });
-      // A call that is sent again finds the same jobs, in the same order.
-      for (let lost = lostJobOf(answer); lost !== null; lost = lostJobOf(answer)) {
-        answer = await graph.executeOwn(call, sent, { key: `${key}-${lost}` });
+      const id = textIn(args, 'id');
+      const action = args['action'];
+      if (action === 'read') {
+        const job = await find(call.viewer, decodeGlobalId(id ?? '').id);
+        const reader = await job?.files.openData();
+        if (!reader) throw new BadUserInput('There is no file of a job with this ID.');
+        return linesOf(reader, numberIn(args, 'from') ?? 0);
       }
-      return resultOfMutation(answer, sent);
+      const { key = null, ...sent } =
+        action === 'start'
+          ? startOf(args, graph)
+          : action === 'cancel'
+            ? { operation: CANCEL, variables: { id: id ?? '' } }
+            : { operation: id === undefined ? LATEST : STATUS, variables: { id } };
+      return resultOfMutation(await graph.executeOwn(call, sent, { key }));
     },
   };
 }
 
-/** Final states in which there is no whole file. */
-const LOST = ['CANCELED', 'FAILED', 'EXPIRED'];
-
-/** The id of an earlier job that a start has returned and that will have no file; `null` for any other answer. */
-function lostJobOf({ data }: GraphAnswer): string | null {
-  const job = data?.['startExport'];
-  if (typeof job !== 'object' || job === null || !('id' in job && 'state' in job)) return null;
-  return LOST.includes(String(job.state)) ? String(job.id) : null;
+function startOf(args: ToolArguments, graph: AgentGraph) {
+  const exported = graph.parse(operationIn(args));
+  if (!isQuery(exported)) {
+    throw new ToolError('WRONG_TOOL', 'This is a mutation. Jobs of agents export lists.');
+  }
+  const { text: query, variables } = exported;
+  const input = { query, variables, format: textIn(args, 'format') ?? 'JSONL' };
+  return { operation: START, variables: { input }, key: textIn(args, 'key') ?? keyOf(input) };
 }
 
-async function operationOf(
-  viewer: Parameters<Approvals['want']>[0],
-  args: ToolArguments,
-  { approvals, graph }: { readonly approvals: Approvals; readonly graph: AgentGraph },
-): Promise<{ operation: string; variables: Record<string, unknown>; key: string | null }> {
-  const id = textIn(args, 'id');
-  switch (args['action']) {
-    case 'start': {
-      const exported = graph.parse(operationIn(args));
-      if (!isQuery(exported)) {
-        throw new ToolError(
-          'WRONG_TOOL',
-          'Jobs of agents export lists. Send a mutation to graph_price.',
-        );
-      }
-      const { text: query, variables } = exported;
-      const input = { query, variables, format: textIn(args, 'format') ?? 'JSONL' };
-      const key = await approvals.keyOfStart(viewer, input);
-      return { operation: START, variables: { input }, key };
+/**
+ * The complete lines of a file from a byte on, at most 32 kB. Closes it.
+ * @throws ToolError `RESULT_TOO_LARGE` for a line that is longer.
+ */
+async function linesOf(reader: DataReader, from: number): Promise<ToolOutcome> {
+  try {
+    const pieces: Buffer[] = [];
+    for await (const piece of reader.pieces(from, from + MAX_RESULT_BYTES)) {
+      pieces.push(Buffer.from(piece));
     }
-    case 'cancel':
-      return { operation: CANCEL, variables: { id: id ?? '' }, key: null };
-    default:
-      return id === undefined
-        ? { operation: LATEST, variables: {}, key: null }
-        : { operation: STATUS, variables: { id }, key: null };
+    const bytes = Buffer.concat(pieces);
+    const end = bytes.lastIndexOf(NEWLINE) + 1;
+    if (end === 0 && bytes.length > 0) {
+      throw new ToolError('RESULT_TOO_LARGE', 'The next line is too long. Download the file.');
+    }
+    const next = from + end;
+    const rest =
+      next < reader.size
+        ? `Call graph_job again with action read and from ${next} for the next lines, up to byte ${reader.size}.`
+        : `These are all lines up to byte ${reader.size}.`;
+    return { text: `${bytes.toString('utf8', 0, end)}${rest}` };
+  } finally {
+    await reader.close();
   }
 }

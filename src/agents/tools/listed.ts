@@ -11,13 +11,13 @@ import {
   typeFromAST,
 } from 'graphql';
 import { type AgentGraph, type AgentOperation, isQuery } from '../agent-graph.ts';
-import type { ChangesAllowed } from '../changes/approvals.ts';
-import { CHANGE_TERMS, type ChangeOptions, change } from './change.ts';
+import { change } from './change.ts';
 import { read } from './read.ts';
 import {
   type AgentTool,
   CHANGES,
   type JsonSchema,
+  KEY,
   objectSchema,
   READS,
   type ToolArguments,
@@ -28,9 +28,6 @@ const MOST_TOOLS = 20;
 /** Input objects within others that a schema describes. */
 const MAX_DEPTH = 3;
 const TOOL_NAME = /^[a-zA-Z][\w-]{0,62}$/;
-/** Names that a variable cannot have in a tool. */
-const TERMS = Object.keys(CHANGE_TERMS);
-
 const SCALARS: Readonly<Record<string, JsonSchema>> = {
   ID: { type: 'string' },
   String: { type: 'string' },
@@ -41,23 +38,24 @@ const SCALARS: Readonly<Record<string, JsonSchema>> = {
 
 /**
  * A tool for each listed operation whose text begins with a comment, which describes it; without those that change
- * something if that is off. `complain` receives a sentence about each that cannot be one.
+ * something unless `mayChange`. `complain` receives a sentence about each that cannot be one.
  */
 export function listedTools(
-  options: ChangeOptions,
-  terms: {
-    readonly changes: ChangesAllowed;
+  graph: AgentGraph,
+  {
+    complain,
+    mayChange,
+  }: {
     readonly complain: (sentence: string) => void;
+    readonly mayChange: boolean;
   },
 ): AgentTool[] {
-  const { graph } = options;
-  const { changes, complain } = terms;
   const tools = new Map<string, AgentTool>();
   for (const [id, text] of graph.listed ?? []) {
     const description = commentOf(text);
     if (description === null) continue;
-    const tool = toolOf(id, description, options);
-    if (typeof tool === 'object' && changes === 'off' && !tool.annotations.readOnlyHint) continue;
+    const tool = toolOf(id, description, graph);
+    if (typeof tool === 'object' && !mayChange && !tool.annotations.readOnlyHint) continue;
     if (typeof tool === 'string') complain(`The listed operation ${id} is no tool: ${tool}.`);
     else if (tools.has(tool.name))
       complain(`Two listed operations have the name ${tool.name}: the first is a tool.`);
@@ -79,8 +77,7 @@ function commentOf(text: string): string | null {
 }
 
 /** A tool for an operation, or why it cannot be one. */
-function toolOf(id: string, description: string, options: ChangeOptions): AgentTool | string {
-  const { graph } = options;
+function toolOf(id: string, description: string, graph: AgentGraph): AgentTool | string {
   let operation: AgentOperation;
   try {
     operation = parsed(graph, id);
@@ -95,7 +92,7 @@ function toolOf(id: string, description: string, options: ChangeOptions): AgentT
   const required: string[] = [];
   for (const { defaultValue, type, variable } of variables) {
     const member = variable.name.value;
-    if (isChange && TERMS.includes(member)) return `a variable has the name ${member}`;
+    if (isChange && member in KEY) return `a variable has the name ${member}`;
     properties[member] = schemaOfNode(graph.schema, type);
     if (type.kind === Kind.NON_NULL_TYPE && !defaultValue) required.push(member);
   }
@@ -103,16 +100,13 @@ function toolOf(id: string, description: string, options: ChangeOptions): AgentT
   return {
     name,
     title: name.replace(/(?<=[a-z\d])(?=[A-Z])/g, ' '),
-    description: isChange
-      ? `${description} Changes data: price it with graph_price (operation ${JSON.stringify(id)}) first.`
-      : description,
-    input: objectSchema({ ...properties, ...(isChange ? CHANGE_TERMS : {}) }, required),
+    description: isChange ? `${description} Changes data.` : description,
+    input: objectSchema({ ...properties, ...(isChange ? KEY : {}) }, required),
     annotations: isChange ? CHANGES : READS,
-    async run(call, args, decision) {
-      if (!isChange) return read(call, sent(args), options);
-      const { confirmation, key, ...values } = args;
-      const terms = { ...sent(values), confirmation, key };
-      return change(call, terms, { decision, options });
+    run(call, args) {
+      if (!isChange) return read(call, sent(args), graph);
+      const { key, ...values } = args;
+      return change(call, { ...sent(values), key }, graph);
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { ReceiptSummary } from '../../upstream/receipt.ts';
-import type { AgentCall } from '../agent-call.ts';
+import type { AgentCall } from '../agent-graph.ts';
 
 /** A JSON schema. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -8,25 +8,11 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 export type ToolArguments = Readonly<Record<string, unknown>>;
 
 /** What a tool returns. */
-export type ToolOutcome =
-  | {
-      readonly kind: 'text';
-      readonly text: string;
-      readonly isError?: boolean;
-      /** Absent if nothing was executed. */
-      readonly cost?: ReceiptSummary | undefined;
-    }
-  /** The person must decide: the client asks them, and calls the tool again with the state. */
-  | { readonly kind: 'question'; readonly message: string; readonly state: string };
-
-/** The answer of the person to the question of an earlier call, by a client that can ask. */
-export interface Decision {
-  /** Whether the client can ask the person a question. */
-  readonly canAsk: boolean;
-  /** `undefined` if no question was asked. */
-  readonly isAccepted?: boolean | undefined;
-  /** That of the question. */
-  readonly state?: string | undefined;
+export interface ToolOutcome {
+  readonly text: string;
+  readonly isError?: boolean;
+  /** Absent if nothing was executed. */
+  readonly cost?: ReceiptSummary | undefined;
 }
 
 /** A tool that agents can call. */
@@ -43,7 +29,7 @@ export interface AgentTool {
     readonly openWorldHint: boolean;
   };
   /** Rejects with what is shown as an error. */
-  readonly run: (call: AgentCall, args: ToolArguments, decision: Decision) => Promise<ToolOutcome>;
+  readonly run: (call: AgentCall, args: ToolArguments) => Promise<ToolOutcome>;
 }
 
 /** A tool that changes nothing. */
@@ -75,6 +61,9 @@ export const OPERATION = {
   operation: { type: 'string', description: 'GraphQL text of one operation, or a listed id' },
   variables: { type: 'object' },
 } as const;
+
+/** The idempotency key of a mutation. */
+export const KEY = { key: { type: 'string', maxLength: 255 } } as const;
 
 /** A text member of arguments; `undefined` if it is absent. */
 export function textIn(args: ToolArguments, name: string): string | undefined {

@@ -6,6 +6,8 @@ interface Span {
 
 /** An hour, in columns of five minutes. */
 export const HOUR: Span = { columns: 12, columnMs: 300_000 };
+/** An hour, in columns of twenty seconds. */
+export const STEPS: Span = { columns: 180, columnMs: 20_000 };
 /** Five minutes, in columns of ten seconds. */
 export const FIVE_MINUTES: Span = { columns: 30, columnMs: 10_000 };
 
@@ -45,21 +47,22 @@ export class Counts {
     this.#counts[start + field] = Math.min(MOST, Math.max(known, value));
   }
 
-  /** The largest value that a field has had in any column of the span before a moment. */
-  largest(now: number, field: number): number {
-    this.#advance(this.#columnOf(now));
-    return this.#counts.reduce(
-      (most, count, at) => (at % this.#fields === field ? Math.max(most, count) : most),
-      0,
-    );
-  }
-
   /** The sum of each field over the span before a moment. */
   sums(now: number): number[] {
     this.#advance(this.#columnOf(now));
     const sums = Array.from({ length: this.#fields }, () => 0);
     for (const [at, count] of this.#counts.entries()) (sums[at % this.#fields] as number) += count;
     return sums;
+  }
+
+  /** A field in each column of the span before a moment, the oldest first. */
+  columns(now: number, field: number): number[] {
+    this.#advance(this.#columnOf(now));
+    const { columns } = this.#span;
+    return Array.from({ length: columns }, (_, index) => {
+      const at = ((this.#column + 1 + index) % columns) * this.#fields + field;
+      return this.#counts[at] as number;
+    });
   }
 
   /** Adds the counts of another object with the same fields and span, column by column. */
@@ -125,11 +128,6 @@ export class CountTable {
       this.#rows.delete(oldest);
       return;
     }
-  }
-
-  /** The sums of one name; zeros if it has none. */
-  of(name: string, now: number): number[] {
-    return (this.#rows.get(name) ?? new Counts(this.#fields, this.#span, now)).sums(now);
   }
 
   /** The sums of all names. */

@@ -4,17 +4,16 @@ import { callerKey, callerOfKey, keptCaller, type NamedCaller } from '../callers
 import { copiedName, type EventReader } from '../event-stream.ts';
 import type { EventRows } from '../events.ts';
 import { Counts, CountTable, HOUR } from './counts.ts';
-import { EventLog } from './event-log.ts';
-import { failureCodes } from './failure-codes.ts';
+import { EventLog, type LoggedEvent } from './event-log.ts';
 import {
   fastAmounts,
   OPERATION_FIELDS,
-  type OperationHour,
+  type OperationCost,
   operationAmounts,
-  operationHour,
-} from './hour.ts';
+  operationCost,
+} from './operations.ts';
 import { type Recent, RecentCounts } from './recent.ts';
-import { SendSteps, type StepColumns } from './send-steps.ts';
+import { type SendSteps, Sends } from './sends.ts';
 
 /** Maximum number of separately counted operation names, and of pairs of a caller and a resource. */
 const OPERATIONS_COUNTED = 128;
@@ -47,12 +46,14 @@ export interface Hour {
   readonly classes: readonly { readonly callerClass: string; readonly sends: number }[];
   readonly operations: {
     /** `name` is null for all of a type without a name. */
-    readonly rows: readonly (OperationHour & {
+    readonly rows: readonly (OperationCost & {
       readonly type: string;
       readonly name: string | null;
     })[];
-    readonly others: OperationHour;
+    readonly others: OperationCost;
   };
+  /** By upstream and resource, as in `LINKS channels`. */
+  readonly resources: ReadonlyMap<string, ResourceHour>;
 }
 
 /** The last hour of one resource. */
@@ -64,21 +65,17 @@ export interface ResourceHour {
   readonly renewals: number;
 }
 
-interface HistoryOptions {
-  readonly clock: Clock;
-  /** Whether an upstream is reachable, as far as known: read after each response. */
-  readonly isReachable: (upstream: UpstreamName) => boolean;
-}
-
 /**
- * The recent history for the console: an hour of requests in steps of five seconds, an hour of callers,
- * classes, operations and resources, five minutes of failures, and the latest events. It always takes less than 1 MiB.
+ * The last hour for the console: requests in steps, sums of callers, classes, operations and resources, the failures of
+ * five minutes, and the latest events. It always takes less than 1 MiB.
  */
 export class History implements EventReader {
   readonly #clock: Clock;
+  /** Whether an upstream is reachable, as far as known: read after each response. */
+  readonly #isReachable: (upstream: UpstreamName) => boolean;
   /** When the last request left, on `clock.now()`; `null` before the first. */
   #sentAt: number | null = null;
-  readonly #isReachable: HistoryOptions['isReachable'];
+  readonly #sends: Readonly<Record<UpstreamName, Sends>>;
   readonly #operations: CountTable;
   readonly #spenders: CountTable;
   readonly #refreshes: CountTable;
@@ -87,15 +84,14 @@ export class History implements EventReader {
   readonly #foreign: Counts;
   readonly #recent: RecentCounts;
   readonly #unreachable = new Set<UpstreamName>();
-  readonly #sends: Readonly<Record<UpstreamName, SendSteps>>;
   /** What has happened, for people. */
   readonly log: EventLog;
 
-  constructor({ clock, isReachable }: HistoryOptions) {
+  constructor(clock: Clock, isReachable: (upstream: UpstreamName) => boolean) {
     this.#clock = clock;
     this.#isReachable = isReachable;
     const now = clock.now();
-    this.#sends = { LINKS: new SendSteps(now), MARKET: new SendSteps(now) };
+    this.#sends = { LINKS: new Sends(now), MARKET: new Sends(now) };
     this.#operations = new CountTable(OPERATIONS_COUNTED, OPERATION_FIELDS, HOUR, now);
     this.#spenders = new CountTable(SPENDERS_COUNTED, 1, HOUR, now);
     this.#refreshes = new CountTable(RESOURCES_COUNTED, 1, HOUR, now);
@@ -105,7 +101,6 @@ export class History implements EventReader {
     this.#recent = new RecentCounts(now);
     this.log = new EventLog(clock);
   }
-
   listening({ version }: EventRows['listening']): void {
     this.log.add('started', `Version ${version} started.`);
   }
@@ -121,16 +116,15 @@ export class History implements EventReader {
 
   /** Counts a request when it is sent, or reverses the count if it was not sent. */
   #countSent(request: EventRows['requestSent'], times: 1 | -1): void {
-    const { asker, callerClass, lane, renews, resource, sentAt, upstream } = request;
-    const operation = asker?.operation == null ? null : copiedName(asker.operation);
-    this.#sends[upstream].sent(sentAt, { lane, resource, operation, times });
+    const { callerClass, lane, renews, resource, sentAt, upstream } = request;
+    this.#sends[upstream].count(sentAt, lane, times);
     const caller = keptCaller(request.caller, callerClass);
     const spenders = caller === null ? this.#refreshes : this.#spenders;
     // A resource has no space in it.
     spenders.count(`${resource} ${caller ? callerKey(caller) : ''}`, sentAt, [[0, times]]);
     if (callerClass !== null) this.#classes.count(copiedName(callerClass), sentAt, [[0, times]]);
     this.#recent.sent(sentAt, caller, times);
-    if (renews) this.#resources.count(keyOf(upstream, resource), sentAt, [[RENEWALS, times]]);
+    if (renews) this.#resources.count(`${upstream} ${resource}`, sentAt, [[RENEWALS, times]]);
   }
 
   requestEnded({ at, outcome, request }: EventRows['requestEnded']): void {
@@ -157,7 +151,7 @@ export class History implements EventReader {
   reads({ resource, result, times, upstream }: EventRows['reads']): void {
     const now = this.#clock.now();
     this.#recent.read(now, result, times);
-    this.#resources.count(keyOf(upstream, resource), now, [
+    this.#resources.count(`${upstream} ${resource}`, now, [
       [READS, times],
       [HITS, result === 'miss' ? 0 : times],
     ]);
@@ -181,7 +175,7 @@ export class History implements EventReader {
   keyed({ asker, caller, key, mutation, outcome, resent }: EventRows['keyed']): void {
     const requestId = asker?.requestId ?? null;
     const whom = { caller: keptCaller(caller, asker?.callerClass), requestId };
-    const tell = (kind: Parameters<EventLog['add']>[0], text: string, cause: string): void =>
+    const tell = (kind: LoggedEvent['kind'], text: string, cause: string): void =>
       this.log.add(kind, text, cause, whom);
     if (resent) tell('sent-again', `Sent again: ${mutation}`, 'the first request had no effect');
     if (outcome === 'reconciled') {
@@ -213,12 +207,11 @@ export class History implements EventReader {
     const { name, requestId, type } = record;
     const shown = name === null ? null : copiedName(name);
     const caller = keptCaller(record.caller, record.callerClass);
-    const amounts = operationAmounts(record);
-    this.#operations.count(`${type} ${shown ?? ''}`, at, amounts);
-    const failed = this.#recent.ended(at, record, { amounts, caller });
-    if (!failed) return;
+    this.#operations.count(`${type} ${shown ?? ''}`, at, operationAmounts(record));
+    const codes = this.#recent.ended(at, record, caller);
+    if (codes.length === 0) return;
     const what = shown ?? `unnamed ${type}`;
-    this.log.add('operation-failed', what, failureCodes(record).join(', '), { caller, requestId });
+    this.log.add('operation-failed', what, codes.join(', '), { caller, requestId });
   }
 
   answeredInBulk({ maxAgeMs, names }: EventRows['answeredInBulk']): void {
@@ -230,9 +223,9 @@ export class History implements EventReader {
     }
   }
 
-  /** An hour of requests to one upstream, as far as it is known. */
-  sends(upstream: UpstreamName): StepColumns {
-    return this.#sends[upstream].columns(this.#clock);
+  /** An hour of requests to one upstream. */
+  sends(upstream: UpstreamName): SendSteps {
+    return this.#sends[upstream].steps(this.#clock);
   }
 
   /** The last five minutes. */
@@ -242,7 +235,8 @@ export class History implements EventReader {
 
   /** The share of operations that failed in the last five minutes. */
   get failedShare(): number {
-    return this.#recent.failedShare(this.#clock.now());
+    const { failed, operations } = this.recent;
+    return operations > 0 ? failed / operations : 0;
   }
 
   /** Milliseconds since the last request left; `null` before the first. */
@@ -270,18 +264,16 @@ export class History implements EventReader {
       operations: {
         rows: this.#operations.rows(now).map(([key, sums]) => {
           const [type, name] = twoOf(key);
-          return { type, name: name || null, ...operationHour(sums) };
+          return { type, name: name || null, ...operationCost(sums) };
         }),
-        others: operationHour(this.#operations.others(now)),
+        others: operationCost(this.#operations.others(now)),
       },
+      resources: new Map(
+        this.#resources
+          .rows(now)
+          .map(([key, [reads = 0, hits = 0, renewals = 0]]) => [key, { reads, hits, renewals }]),
+      ),
     };
-  }
-
-  /** The last hour of one resource. */
-  hourOf(upstream: UpstreamName, resource: string): ResourceHour {
-    const sums = this.#resources.of(keyOf(upstream, resource), this.#clock.now());
-    const [reads = 0, hits = 0, renewals = 0] = sums;
-    return { reads, hits, renewals };
   }
 }
 
@@ -294,8 +286,4 @@ function spenderHour([key, sums]: [key: string, sums: number[]]): SpenderHour {
 function twoOf(key: string): [first: string, rest: string] {
   const end = key.indexOf(' ');
   return [key.slice(0, end), key.slice(end + 1)];
-}
-
-function keyOf(upstream: UpstreamName, resource: string): string {
-  return `${upstream} ${resource}`;
 }

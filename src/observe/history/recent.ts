@@ -1,8 +1,13 @@
 import { callerKey, callerOfKey, type NamedCaller } from '../callers.ts';
 import type { OperationRecord, ReadResult } from '../events.ts';
-import { type Amounts, Counts, CountTable, FIVE_MINUTES } from './counts.ts';
-import { failureCodes } from './failure-codes.ts';
-import { fastAmounts, OPERATION_FIELDS, operationHour } from './hour.ts';
+import { Counts, CountTable, FIVE_MINUTES } from './counts.ts';
+import {
+  failureCodes,
+  fastAmounts,
+  OPERATION_FIELDS,
+  operationAmounts,
+  operationCost,
+} from './operations.ts';
 
 /** The shares of failed operations from which the gateway counts as degraded, and as failing. */
 const DEGRADED_SHARE = 0.05;
@@ -10,12 +15,10 @@ const FAILING_SHARE = 0.2;
 
 /** Maximum number of separately counted codes, of pairs of a code and a caller, and of callers. */
 const CODES_COUNTED = 32;
-const PAIRS_COUNTED = 200;
-const SPENDERS_COUNTED = 200;
+const CALLERS_COUNTED = 200;
 /** Maximum number of shown codes and callers, and of shown callers for each code. */
-const CODES_SHOWN = 5;
+const SHOWN = 5;
 const CALLERS_SHOWN = 3;
-const SPENDERS_SHOWN = 5;
 
 /** Fields behind those of operations. */
 const FAILED = OPERATION_FIELDS;
@@ -25,20 +28,16 @@ const HITS = READS + 1;
 const MAX_AGE = HITS + 1;
 const FIELDS = MAX_AGE + 1;
 
+const ONE = [[0, 1]] as const;
+/** Stands for refreshes among the keys of callers, which contain a space. */
+const REFRESHES = '';
+
 /** A number of something of one caller; `null`: refreshes. */
 interface CallerCount {
   readonly caller: string | null;
   /** Absent in the default class. */
   readonly callerClass?: string | undefined;
   readonly count: number;
-}
-
-/** Operations that failed with one code. */
-interface CodeCount {
-  readonly code: string;
-  readonly failed: number;
-  /** Their callers, the most frequent first; at most 3. */
-  readonly callers: readonly CallerCount[];
 }
 
 /** The last five minutes of all operations. */
@@ -51,8 +50,12 @@ export interface Recent {
   readonly level: 'ok' | 'degraded' | 'failing';
   /** Operations with client errors only, such as a syntax error. */
   readonly rejected: number;
-  /** The most frequent first; at most 5. */
-  readonly codes: readonly CodeCount[];
+  /** The most frequent first; at most 5, each with its most frequent callers; at most 3. */
+  readonly codes: readonly {
+    readonly code: string;
+    readonly failed: number;
+    readonly callers: readonly CallerCount[];
+  }[];
   readonly reads: number;
   /** Reads that cost no request. */
   readonly hits: number;
@@ -76,34 +79,27 @@ export class RecentCounts {
   constructor(now: number) {
     this.#all = new Counts(FIELDS, FIVE_MINUTES, now);
     this.#codes = new CountTable(CODES_COUNTED, 1, FIVE_MINUTES, now);
-    this.#pairs = new CountTable(PAIRS_COUNTED, 1, FIVE_MINUTES, now);
-    this.#spenders = new CountTable(SPENDERS_COUNTED, 1, FIVE_MINUTES, now);
+    this.#pairs = new CountTable(CALLERS_COUNTED, 1, FIVE_MINUTES, now);
+    this.#spenders = new CountTable(CALLERS_COUNTED, 1, FIVE_MINUTES, now);
   }
 
-  /**
-   * Counts an operation of a caller that has ended, with its `operationAmounts`. Returns whether it failed; `null` if it
-   * does not count.
-   */
-  ended(
-    at: number,
-    record: OperationRecord,
-    { amounts, caller }: { readonly amounts: Amounts; readonly caller: NamedCaller | null },
-  ): boolean | null {
+  /** Counts an operation of a caller that has ended. Returns the codes with which it failed. */
+  ended(at: number, record: OperationRecord, caller: NamedCaller | null): readonly string[] {
     const { maxAgeMs, outcome } = record;
-    if (outcome === 'canceled') return null;
-    const failures = outcome === 'ok' ? [] : failureCodes(record);
-    if (outcome !== 'ok' && failures.length === 0) {
+    const codes = failureCodes(record);
+    if (outcome === 'canceled') return codes;
+    if (outcome !== 'ok' && codes.length === 0) {
       this.#all.add(at, [[REJECTED, 1]]);
-      return null;
+      return codes;
     }
-    this.#all.add(at, [...amounts, [FAILED, Number(failures.length > 0)]]);
+    this.#all.add(at, [...operationAmounts(record), [FAILED, Number(codes.length > 0)]]);
     this.#all.raise(at, MAX_AGE, maxAgeMs);
-    for (const code of failures) {
+    for (const code of codes) {
       this.#codes.count(code, at, ONE);
       // A code has no space in it.
       this.#pairs.count(`${code} ${callerKey(caller ?? { caller: '' })}`, at, ONE);
     }
-    return failures.length > 0;
+    return codes;
   }
 
   /** Operations were answered on the fast path. */
@@ -128,54 +124,38 @@ export class RecentCounts {
   /** The five minutes before a moment. */
   at(now: number): Recent {
     const sums = this.#all.sums(now);
-    const { runs: operations, waitP95Ms } = operationHour(sums.slice(0, OPERATION_FIELDS));
     const sum = (field: number): number => sums[field] as number;
+    const { runs: operations, waitP95Ms } = operationCost(sums.slice(0, OPERATION_FIELDS));
     const failed = sum(FAILED);
     const spenders = counted(this.#spenders, now);
-    const sends = spenders.reduce((all, { count }) => all + count, 0);
+    const pairs = counted(this.#pairs, now);
     return {
       operations,
       failed,
       level: levelOf(failed, operations),
       rejected: sum(REJECTED),
-      codes: this.#codesAt(now),
+      codes: counted(this.#codes, now)
+        .slice(0, SHOWN)
+        .map(([code, times]) => ({
+          code,
+          failed: times,
+          callers: pairs
+            .filter(([name]) => name.startsWith(`${code} `))
+            .slice(0, CALLERS_SHOWN)
+            .map(([name, count]) => ({ ...callerOfKey(name.slice(code.length + 1)), count })),
+        })),
       reads: sum(READS),
       hits: sum(HITS),
       waitP95Ms,
-      maxAgeMs: this.#all.largest(now, MAX_AGE),
-      sends: sends + (this.#spenders.others(now)[0] as number),
-      spenders: spenders.slice(0, SPENDERS_SHOWN).map(({ count, name }) => ({
+      maxAgeMs: Math.max(...this.#all.columns(now, MAX_AGE)),
+      sends: spenders.reduce((all, [, count]) => all + count, this.#spenders.others(now)[0] ?? 0),
+      spenders: spenders.slice(0, SHOWN).map(([name, count]) => ({
         ...(name === REFRESHES ? { caller: null } : callerOfKey(name)),
         count,
       })),
     };
   }
-
-  /** The share of operations that failed in the five minutes before a moment. */
-  failedShare(now: number): number {
-    const sums = this.#all.sums(now);
-    const { runs } = operationHour(sums.slice(0, OPERATION_FIELDS));
-    return runs > 0 ? (sums[FAILED] as number) / runs : 0;
-  }
-
-  #codesAt(now: number): CodeCount[] {
-    const pairs = counted(this.#pairs, now);
-    return counted(this.#codes, now)
-      .slice(0, CODES_SHOWN)
-      .map(({ count: failed, name: code }) => ({
-        code,
-        failed,
-        callers: pairs
-          .filter(({ name }) => name.startsWith(`${code} `))
-          .slice(0, CALLERS_SHOWN)
-          .map(({ count, name }) => ({ ...callerOfKey(name.slice(code.length + 1)), count })),
-      }));
-  }
 }
-
-const ONE = [[0, 1]] as const;
-/** Stands for refreshes among the keys of callers, which contain a space. */
-const REFRESHES = '';
 
 function levelOf(failed: number, operations: number): Recent['level'] {
   if (failed === 0 || failed < DEGRADED_SHARE * operations) return 'ok';
@@ -183,10 +163,10 @@ function levelOf(failed: number, operations: number): Recent['level'] {
 }
 
 /** The names of a table with their counts, the most first. */
-function counted(table: CountTable, now: number): { name: string; count: number }[] {
+function counted(table: CountTable, now: number): (readonly [name: string, count: number])[] {
   return table
     .rows(now)
-    .map(([name, sums]) => ({ name, count: sums[0] as number }))
-    .filter(({ count }) => count > 0)
-    .sort((a, b) => b.count - a.count);
+    .map(([name, [count = 0]]) => [name, count] as const)
+    .filter(([, count]) => count > 0)
+    .sort(([, a], [, b]) => b - a);
 }

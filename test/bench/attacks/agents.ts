@@ -42,16 +42,14 @@ export const agentAttacks: readonly Attack[] = [
   },
   {
     name: 'agent-texts',
-    about: 'A quarter of a megabyte as a confirmation, a cursor, an operation and its variables.',
+    about: 'A quarter of a megabyte as a key, an operation and its variables.',
     mayCall: 1,
     prepare: loaded,
     run: (target) => {
       const operation = '{ account { id } }';
-      const change = 'mutation { deleteChannel(id: 1) { __typename } }';
       const long = 'x'.repeat(LONG);
       const calls = [
-        ['graph_change', { operation: change, confirmation: long }],
-        ['graph_read', { operation, cursor: long }],
+        ['graph_job', { action: 'start', operation, key: long }],
         ['graph_read', { operation: long }],
         ['graph_read', { operation, variables: { a: Array(LONG / 2).fill(1) } }],
       ] as const;

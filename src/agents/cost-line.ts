@@ -1,6 +1,6 @@
-import type { CallerBudget } from '../../upstream/budget/budgets.ts';
-import type { OperationPlan } from '../../upstream/dry-run/dry-run.ts';
-import type { ReceiptSummary } from '../../upstream/receipt.ts';
+import type { CallerBudget } from '../upstream/budget/budgets.ts';
+import type { OperationPlan } from '../upstream/dry-run/dry-run.ts';
+import type { ReceiptSummary } from '../upstream/receipt.ts';
 
 /** What is left of a rate limit for an agent. */
 export interface BudgetLeft {
