@@ -1,12 +1,9 @@
 // Installs the packages of folders that have some of their own, where the lock file is newer than what is installed:
 // `node scripts/packages.js test/docs ...`. What only a few commands need is installed by those commands.
 import { spawnSync } from 'node:child_process';
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-
-/** How long an installation can take at most, in milliseconds. */
-const LIMIT_MS = 600_000;
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   try {
@@ -22,15 +19,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
  * @throws Error when npm cannot install them.
  */
 export function installPackages(folder) {
-  if (isInstalled(folder)) return;
-  const lock = join(folder, '.installing');
-  takeLock(lock);
-  try {
-    // Another process may have installed them in the meantime.
-    if (!isInstalled(folder)) install(folder);
-  } finally {
-    rmSync(lock, { force: true });
-  }
+  if (!isInstalled(folder)) install(folder);
 }
 
 /** @param {string} folder */
@@ -49,42 +38,6 @@ function install(folder) {
     stdio: ['ignore', 2, 2],
   });
   if (status !== 0) throw new Error(`the packages of ${folder} are not installed: see above`);
-}
-
-/**
- * Waits until no other process installs: two at once remove each other's files.
- *
- * @param {string} lock
- */
-function takeLock(lock) {
-  for (;;) {
-    try {
-      writeFileSync(lock, String(process.pid), { flag: 'wx' });
-      return;
-    } catch (error) {
-      if (error.code !== 'EEXIST') throw error;
-    }
-    if (!isHeld(lock)) rmSync(lock, { force: true });
-    else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
-  }
-}
-
-/**
- * Whether the process that took a lock still installs: one that is killed leaves its lock behind, and after some time
- * another process may have its id.
- *
- * @param {string} lock
- */
-function isHeld(lock) {
-  try {
-    const age = Date.now() - statSync(lock).mtimeMs;
-    const pid = Number(readFileSync(lock, 'utf8'));
-    // Between its creation and its content a lock is empty.
-    return age < (pid === 0 ? 1000 : LIMIT_MS) && process.kill(pid, 0);
-  } catch (error) {
-    // A lock that has just gone may be another's by now: it is looked at again.
-    return error.code !== 'ESRCH';
-  }
 }
 
 /** @param {string} path */

@@ -1,22 +1,27 @@
 // What the scripts of package.json do before they run what is in `dist`: builds the server if its sources changed, and
 // with `--pages` lets the pages for browsers be built while it runs, which takes seconds more.
 import { spawn } from 'node:child_process';
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
-import { buildAside, canBuild } from './bundle/aside.js';
 import { client, isBuilt, pages, server } from './bundle/products.js';
+
+/** What a build loads, and an installation without development packages lacks. */
+const TOOLS = ['rolldown', 'vite', 'react'];
 
 const wanted = process.argv.includes('--pages') ? [server, pages, client] : [server];
 const stale = wanted.filter((product) => !isBuilt(product));
 
 try {
   if (stale.length > 0) {
-    if (canBuild()) {
-      if (stale.includes(server)) await import('./bundle/server.js');
-      if (stale.includes(pages)) removeDocuments();
-      if (stale.includes(pages) || stale.includes(client)) buildPages();
-    } else buildAside();
+    if (!TOOLS.every((name) => existsSync(join('node_modules', name, 'package.json')))) {
+      throw new Error(
+        'Not started: dist is not built, and what builds it is not installed. Run npm ci --include=dev && npm run build, or bring dist from where that ran.',
+      );
+    }
+    if (stale.includes(server)) await import('./bundle/server.js');
+    if (stale.includes(pages)) removeDocuments();
+    if (stale.includes(pages) || stale.includes(client)) buildPages();
   }
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);

@@ -1,10 +1,9 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { describeWith, redisServer } from '../../support/needs.ts';
 import { type Fault, faults } from '../../support/replicas/faults.ts';
 import { expectWhole, survive } from '../../support/replicas/held.ts';
 import { Press } from '../../support/replicas/press.ts';
-import { Scene, type SceneOptions } from '../../support/replicas/scene.ts';
+import { Scene } from '../../support/replicas/scene.ts';
 import { storm } from '../../support/replicas/storm.ts';
 
 /** `REPLICAS_SECONDS=600` for the long form; `REPLICAS_SEED` to have another storm, or the same again. */
@@ -30,56 +29,18 @@ async function rollOut({ cluster }: Scene): Promise<void> {
   }
 }
 
-/** What the old ones sent is carried out before anything that the new ones send, and long after it was sent. */
-async function replaceFrozen({ cluster, redis }: Scene): Promise<void> {
-  redis.stop();
-  await pause(200);
-  for (const index of cluster.replicas.keys()) await cluster.replica(index).end('SIGKILL');
-  await Promise.all([...cluster.replicas.keys()].map((index) => cluster.replica(index).begin()));
-  redis.cont();
-}
-
-/** Two halves of them take half of the time, since all stages are played at once and mostly wait. */
-const ofRedis = of('redis');
-
-/** What happens to which replicas, one after the other. */
-const stages: readonly (readonly [string, SceneOptions, readonly (readonly [string, Strike])[]])[] =
-  [
-    [
-      'are hit themselves',
-      {},
-      [
-        ['nothing happens', async () => {}],
-        ['each of them is replaced by another, one after the other', rollOut],
-        ...of('replica', 'turn', 'upstream'),
-      ],
-    ],
-    ['lose their Redis', { follower: true }, ofRedis.filter((_, index) => index % 2 === 0)],
-    ['lose it in other ways', { follower: true }, ofRedis.filter((_, index) => index % 2 === 1)],
-    [
-      'are cut off',
-      { appendOnly: true, envOf: hoursApart },
-      [
-        ['their wall clocks are hours apart', async () => {}],
-        [
-          'Redis is killed and comes back with what it wrote down',
-          async ({ redis, roll }) => {
-            await redis.kill();
-            await pause(roll(1000));
-            await redis.start();
-          },
-        ],
-        ['each of them is replaced by another while Redis is frozen', replaceFrozen],
-        ...of('link'),
-      ],
-    ],
-  ];
+/** What happens to replicas, one after the other; to their Redis and its links in the storm. */
+const strikes: readonly (readonly [string, Strike])[] = [
+  ['nothing happens', async () => {}],
+  ['each of them is replaced by another, one after the other', rollOut],
+  ...of('replica', 'turn', 'upstream'),
+];
 
 describeWith(redisServer, 'Replicas keep the limit and show no outdated answer', () => {
-  describe.concurrent.each(stages)('where they %s, when', (_, options, strikes) => {
+  describe.concurrent('when', () => {
     let scene: Scene;
     beforeAll(async () => {
-      scene = await Scene.set(options);
+      scene = await Scene.set({});
     });
     afterAll(() => scene[Symbol.asyncDispose]());
 
