@@ -209,7 +209,6 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     complain,
   });
   const jobLocks = replicas?.jobLocks ?? { rowLocks: new ProcessRowLocks(clock), shared: null };
-  const purchaseCode = sandbox?.market.purchaseCodes.valid[0];
   const { pages } = overrides;
   const parts = {
     backends,
@@ -219,7 +218,6 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     jobStore: jobFiles.folder && { folder: jobFiles.folder, locks: jobLocks },
     keys,
     pages,
-    purchaseCode,
     records,
     replicas,
     sandbox: sandbox && { links: sandbox.links.url, market: sandbox.market.url },

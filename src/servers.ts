@@ -20,8 +20,6 @@ import { createFilesRoute } from './files/files.ts';
 import { createJobDataRoute, type JobDownload } from './files/job-data.ts';
 import { UploadPlaces } from './files/upload-places.ts';
 import type { GraphContext } from './graph/context.ts';
-import { exampleOperations } from './graphiql/examples.ts';
-import { createGraphiqlPage } from './graphiql/graphiql.ts';
 import {
   type ContextFactory,
   createContextFactory,
@@ -76,8 +74,6 @@ interface Parts {
   readonly pages?: string | undefined;
   /** Addresses of the embedded sandbox; `null` over real upstreams. */
   readonly sandbox: { readonly links: string; readonly market: string } | null;
-  /** A code that the examples of GraphiQL can look up in the sandbox. */
-  readonly purchaseCode: string | undefined;
   /** The other processes that share budgets and responses; `null` if this one is alone. */
   readonly replicas: SharedState | null;
   /** What became of idempotency keys. */
@@ -340,7 +336,7 @@ function httpOptions(
   shared: Shared,
   { graphql, state, console }: HttpParts,
 ): HttpOptions {
-  const { backends, clock, keys, pages, purchaseCode, sandbox, telemetry, usage, watches } = parts;
+  const { backends, clock, keys, pages, sandbox, telemetry, usage, watches } = parts;
   const { answers, bodyLimits, callers, door, jobs, maskError, operations, sources } = shared;
   const { events, metrics } = telemetry;
   const codings = new Codings();
@@ -356,7 +352,8 @@ function httpOptions(
     graphql,
     events,
     fastPath: createFastPath({ answers, operations, replies, callers, clock }),
-    graphiql: createGraphiqlPage(exampleOperations(purchaseCode), builtPages),
+    // The editor styles itself from scripts.
+    graphiql: builtPages.document('graphiql', ["style-src 'self' 'unsafe-inline'"]),
     files: createFilesRoute({
       callers,
       linksFor: (viewer, caller) => sources(viewer, caller).links,

@@ -44,8 +44,8 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['backends, replicas, servers', /^(backends|replicas|servers)\.ts$/],
   ['http', /^http\/(server|shutdown)\.ts$/],
   [
-    'agents, graphiql, files, operators, console, http/pages, http/socket',
-    /^(agents|graphiql|files|operators|console|http\/pages|http\/socket)\//,
+    'agents, files, operators, console, http/pages, http/socket',
+    /^(agents|files|operators|console|http\/pages|http\/socket)\//,
   ],
   ['graphql', /^graphql\//],
   ['answers', /^answers\//],
@@ -107,7 +107,7 @@ describe('an import', () => {
     const below = edges.filter(
       ({ from, to }) =>
         to.startsWith('config/') &&
-        !/^(config|http|graphql|answers|files|console|graphiql|operators|commands|start)\/|^(main|gateway|backends|replicas|servers)\.ts$/.test(
+        !/^(config|http|graphql|answers|files|console|operators|commands|start)\/|^(main|gateway|backends|replicas|servers)\.ts$/.test(
           from,
         ),
     );

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { buildSchema, type DocumentNode, NoDeprecatedCustomRule, parse, validate } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { exampleOperations } from '../src/graphiql/examples.ts';
 import { filesBelow } from './support/files-below.ts';
+import { graphiqlExamples } from './support/graphiql-examples.ts';
 import { pages } from './support/readme.ts';
 
 const schema = buildSchema(readFileSync('schema.graphql', 'utf8'));
@@ -63,12 +63,7 @@ describe('a deprecated element of the graph', () => {
     expect(found.length).toBeGreaterThan(100);
   });
 
-  it.each(exampleOperations('x').map((each) => [/query|mutation \w+/.exec(each.query)?.[0], each]))(
-    'is not used in a tab of GraphiQL: %s',
-    (_, { query, variables }) => {
-      expect(deprecatedIn(parse(query))).toEqual([]);
-      const inner = (variables?.['input'] as { query?: string } | undefined)?.query;
-      if (inner !== undefined) expect(deprecatedIn(parse(inner))).toEqual([]);
-    },
-  );
+  it.each(graphiqlExamples)('is not used in a tab of GraphiQL: %s', (query) => {
+    expect([parse(query), ...documentsIn(query)].flatMap(deprecatedIn)).toEqual([]);
+  });
 });

@@ -1,5 +1,6 @@
 import type { Plan } from './answer.ts';
 import { type Asked, dryRun, type Manner } from './ask.ts';
+import { make } from './elements.ts';
 import { awayText, requestsText } from './words.ts';
 
 /** How long somebody has to stop typing. */
@@ -15,15 +16,16 @@ export type Wanted = () =>
 
 /** Says beside the button what a run would cost now, and when it would start. */
 export class Forecast {
-  readonly element: HTMLElement;
+  readonly element = make('div', 'cost');
   #plan: { readonly plan: Plan; readonly at: number } | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #asking: AbortController | undefined;
   #wanted: Wanted = () => null;
   #problem = '';
 
-  constructor(element: HTMLElement) {
-    this.element = element;
+  constructor() {
+    this.element.id = 'cost';
+    this.element.role = 'status';
     setInterval(() => this.#draw(), 1000);
   }
 

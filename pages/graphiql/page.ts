@@ -3,44 +3,37 @@ import { type Asked, ask } from './ask.ts';
 import { byId } from './elements.ts';
 import { Forecast } from './forecast.ts';
 import { Strip } from './strip.ts';
-import type { Example } from './tabs.ts';
 import { Token } from './token.ts';
 
-/** What somebody works with: a plain text field at first, GraphiQL's editors once they are there. */
-export interface Desk {
+/** What the editors do for the page. */
+interface Desk {
   /** Runs what the open tab holds. */
   run(): void;
-  /** Another token holds from now on. */
+  /** Loads the schema again, because another token holds from now on. */
   renew(): void;
 }
 
-/** What of a run only the desk knows. */
-export interface Run {
+/** What of a run only the editors know. */
+interface Run {
   readonly tab: string;
   readonly asked: Asked;
   readonly live: boolean;
-  readonly inParts: boolean;
   /** Beside the token's. */
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly files?: ReadonlyMap<string, File>;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly files: ReadonlyMap<string, File>;
 }
 
 /** A run under way: its answers one after the other, and an end to it whenever `return` is called. */
-export type Answers = AsyncIterableIterator<Answer>;
+type Answers = AsyncIterableIterator<Answer>;
 
-/** What stays the same while the desk changes: the price, the strip above the result, and the token. */
+/** What the page adds to GraphiQL: the price, the strip above the result, and the token. */
 export class Page {
-  readonly examples: readonly Example[];
-  readonly strip: Strip;
-  readonly forecast: Forecast;
+  readonly strip = new Strip(() => this.desk.run());
+  readonly forecast = new Forecast();
   readonly token: Token;
   desk: Desk = { run: () => undefined, renew: () => undefined };
 
   constructor() {
-    const { examples } = JSON.parse(byId('data').textContent) as { examples: Example[] };
-    this.examples = examples;
-    this.strip = new Strip(byId('strip'), () => this.desk.run());
-    this.forecast = new Forecast(byId('cost'));
     this.token = new Token(byId('token', HTMLFormElement), byId('token-button'), () => {
       this.desk.renew();
       void this.forecast.renew();
@@ -48,14 +41,14 @@ export class Page {
   }
 
   /** Sends an operation. The strip shows each part as it is taken from the iterator. */
-  run({ asked, files, headers, inParts, live, tab }: Run): Answers {
+  run({ asked, files, headers, live, tab }: Run): Answers {
     const control = new AbortController();
     const manner = {
       headers: { ...this.token.headers, ...headers },
       live,
-      inParts,
+      inParts: true,
       signal: control.signal,
-      ...(files && { files }),
+      files,
     };
     const { forecast, strip, token } = this;
     const { turnInMs } = forecast;
@@ -107,10 +100,4 @@ export class Page {
 /** The same answer with what was asked for above what went wrong. */
 function dataFirst(answer: Answer): Answer {
   return 'data' in answer ? { data: answer.data, ...answer } : answer;
-}
-
-/** Whether an operation of a text, or its only one, is a query with `@live`. */
-export function isLive(query: string): boolean {
-  const bare = query.replace(/"""[^]*?"""|"(?:\\.|[^"\\\n])*"|#.*/g, '');
-  return /^\s*query\b[^{]*@live\b/m.test(bare);
 }

@@ -39,7 +39,7 @@ const nothing: Situation = {
 
 /** Says above the result what it cost, how old it is and what went wrong, for the tab that is looked at. */
 export class Strip {
-  readonly element: HTMLElement;
+  readonly element = make('div', 'strip');
   /** Read to a person who does not see it, each time that it is another. */
   readonly #facts = make('p', 'facts');
   /** Counts, which a screen reader must not read out each second. */
@@ -50,19 +50,13 @@ export class Strip {
   #tab = '';
 
   /** `runAgain` runs what the tab that is looked at holds. */
-  constructor(element: HTMLElement, runAgain: () => void) {
-    this.element = element;
+  constructor(runAgain: () => void) {
     this.#runAgain = runAgain;
     this.#facts.setAttribute('role', 'status');
     this.#timer.setAttribute('role', 'timer');
-    element.replaceChildren(make('div', 'line', this.#facts, this.#timer), this.#complaints);
+    this.element.append(make('div', 'line', this.#facts, this.#timer), this.#complaints);
     this.#draw();
     setInterval(() => this.#tick(), TICK_MS);
-  }
-
-  /** The tab that is looked at. */
-  get tab(): string {
-    return this.#tab;
   }
 
   /** Shows from now on what there is to say about this tab. */

@@ -8,7 +8,6 @@ import type { RequestNames } from '../answers/request-names.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { FilesRoute } from '../files/files.ts';
 import type { JobDataRoute } from '../files/job-data.ts';
-import type { GraphiqlPage } from '../graphiql/graphiql.ts';
 import { ASK_LIVE } from '../graphql/limits/operation-texts.ts';
 import type { SchemaPages } from '../graphql/schema-page.ts';
 import type { EventStream } from '../observe/event-stream.ts';
@@ -22,7 +21,7 @@ import { requestIdOf, runInTurn, setSecurityHeaders } from './door/every-request
 import { rangesNaming } from './door/headers/accept.ts';
 import type { Codings } from './encoding/codings.ts';
 import { encodeResponse } from './encoding/encode-response.ts';
-import type { BuiltPages } from './pages/built-pages.ts';
+import type { Answer, BuiltPages } from './pages/built-pages.ts';
 import type { LandingPage } from './pages/landing.ts';
 import { ALLOWED_METHODS, errorAnswer, refuseTunnel, respond, textAnswer } from './respond.ts';
 import { Drain } from './socket/drain.ts';
@@ -65,7 +64,7 @@ export interface HttpOptions {
   /** Answers from memory if possible; `null` if disabled. */
   readonly fastPath: FastPath | null;
   /** What a browser gets on `/graphql`. */
-  readonly graphiql: GraphiqlPage;
+  readonly graphiql: Answer;
   /** Answers `/`. */
   readonly landing: LandingPage;
   /** Handles `/files/...`; `null` if uploads are impossible. */
@@ -283,7 +282,7 @@ function graphql(arrival: Arrival, options: HttpOptions): void {
   } else if (Number(length) > maxBodyBytes) {
     respond(response, errorAnswer(bodyTooLarge(maxBodyBytes)), lingering(options.clock));
   } else if (isForPage) {
-    options.graphiql.send(request, response);
+    options.graphiql(request, response);
   } else {
     if (request.headers.expect !== undefined) response.writeContinue();
     // As `serve` has noted it.

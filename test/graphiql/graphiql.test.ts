@@ -1,20 +1,19 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { buildSchema, getOperationAST, parse, validate } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { exampleOperations } from '../../src/graphiql/examples.ts';
-import { createGraphiqlPage } from '../../src/graphiql/graphiql.ts';
 import { Codings } from '../../src/http/encoding/codings.ts';
 import { encodeResponse } from '../../src/http/encoding/encode-response.ts';
 import { createBuiltPages } from '../../src/http/pages/built-pages.ts';
+import { graphiqlExamples } from '../support/graphiql-examples.ts';
 import { builtPages, describeWith } from '../support/needs.ts';
 
 const codings = new Codings();
 const pages = createBuiltPages(codings);
-const page = createGraphiqlPage(exampleOperations('code-1'), pages);
+const page = pages.document('graphiql');
 const server = createServer((request, response) => {
   encodeResponse(response, codings.for(request));
-  page.send(request, response);
+  page(request, response);
 });
 let url = '';
 
@@ -28,15 +27,6 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describeWith(builtPages, 'the GraphiQL page', () => {
-  it('holds the examples, in their order, and the purchase code', async () => {
-    const html = await (await fetch(url)).text();
-    const names = ['Dashboard', 'Channel', 'QrStatistics', 'Storefront', 'Purchase'];
-    const places = names.map((name) => html.lastIndexOf(`query ${name}`));
-    expect(places.every((place) => place > 0)).toBe(true);
-    expect(places).toEqual([...places].sort((a, b) => a - b));
-    expect(html).toContain('code-1');
-  });
-
   it('is sent packed to a caller that can unpack it, and as it is to others', async () => {
     const packed = await fetch(url);
     expect(packed.headers.get('content-encoding')).toBe('gzip');
@@ -58,21 +48,12 @@ describeWith(builtPages, 'the GraphiQL page', () => {
     expect(csp).toContain("script-src 'self';");
     expect(csp).not.toMatch(/https?:|blob:|\*|unsafe-eval|script-src[^;]*unsafe-inline/);
   });
-
-  it('is small: what it works with follows, packed and kept by the browser', async () => {
-    const html = await (await fetch(url)).text();
-    expect(html.length).toBeLessThan(20_000);
-    const first = [...html.matchAll(/"\.\/assets\/([^"]+\.(?:js|css))"/g)].map(([, name]) => name);
-    expect(first.length).toBeGreaterThan(1);
-    const bytes = first.map((name) => statSync(`dist/pages/assets/${name}.gz`).size);
-    expect(bytes.reduce((sum, each) => sum + each, 0)).toBeLessThan(16_000);
-  });
 });
 
 describe('the examples', () => {
   it('fit the graph, each under a name of its own', () => {
     const schema = buildSchema(readFileSync('schema.graphql', 'utf8'));
-    const names = exampleOperations('x').map(({ query }) => {
+    const names = graphiqlExamples.map((query) => {
       const document = parse(query);
       expect(validate(schema, document)).toEqual([]);
       return getOperationAST(document)?.name?.value;

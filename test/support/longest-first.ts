@@ -11,7 +11,7 @@ const LONGEST = [
   'test/e2e/graphiql/budget',
   'test/e2e/dockerfile',
   'test/e2e/replicas/read-your-writes',
-  'test/e2e/graphiql/first-paint',
+  'test/e2e/graphiql/page',
   'test/e2e/replicas/ghosts',
   'test/release/release',
   'test/graph/consistency/replicas',

@@ -1,27 +1,16 @@
 import { pick, useGraphiQL, useGraphiQLActions } from '@graphiql/react';
 import { GraphQLError, parse, validate } from 'graphql';
 import { useEffect, useRef } from 'react';
-import { byId } from '../elements.ts';
 import type { Wanted } from '../forecast.ts';
 import type { Page } from '../page.ts';
-import type { Shell } from '../shell.ts';
 import { tellAddress } from '../tabs.ts';
 import { type Latest, operationOf } from './fetcher.ts';
 import { type Files, uploadPaths } from './files.ts';
 import { editorOptions } from './themes.ts';
 
-/** Where GraphiQL has room for what is ours. */
-export interface Hosts {
-  cost: HTMLElement | null;
-  files: HTMLElement | null;
-  strip: HTMLElement | null;
-}
-
 interface BridgeProps {
   readonly page: Page;
-  readonly shell: Shell;
   readonly files: Files;
-  readonly hosts: Hosts;
   readonly latest: Latest;
   readonly onReady: () => void;
 }
@@ -30,7 +19,7 @@ const ADDRESS_PAUSE_MS = 200;
 
 /** Stands within GraphiQL, and keeps the page and the editors in step. It shows nothing itself. */
 export function Bridge(props: BridgeProps): null {
-  const { files, latest, page } = props;
+  const { files, latest, onReady, page } = props;
   const actions = useGraphiQLActions();
   const state = useGraphiQL(
     pick(
@@ -49,7 +38,10 @@ export function Bridge(props: BridgeProps): null {
   const { headerEditor, queryEditor, responseEditor, schema, variableEditor } = state;
   const now = useRef(state);
   now.current = state;
-  const isThere = useRef(false);
+
+  useEffect(() => {
+    page.desk = { run: () => actions.run(), renew: () => void actions.introspect() };
+  }, [actions, page]);
 
   const tab = state.tabs[state.activeTabIndex]?.id ?? '';
   const operation = operationOf(state.documentAST, state.operationName);
@@ -57,30 +49,22 @@ export function Bridge(props: BridgeProps): null {
     latest.tab = tab;
     latest.paths = uploadPaths(schema, operation);
     files.show(tab, latest.paths);
-    if (isThere.current) page.strip.turnTo(tab);
+    page.strip.turnTo(tab);
   }, [files, latest, operation, page, schema, tab]);
 
   useEffect(() => {
     if (!queryEditor || !variableEditor || !headerEditor || !responseEditor) return undefined;
     const editors = [queryEditor, variableEditor, headerEditor, responseEditor];
     for (const editor of editors) editor.updateOptions(editorOptions);
-    const frame = requestAnimationFrame(() =>
-      // The editors have their size now, and their text after one more.
-      requestAnimationFrame(() => {
-        if (!isThere.current) takeOver(props, now.current, actions);
-        isThere.current = true;
-      }),
-    );
+    const frame = requestAnimationFrame(onReady);
     return () => cancelAnimationFrame(frame);
-    // What they are given over is read when it is done.
-  }, [queryEditor, variableEditor, headerEditor, responseEditor]);
+  }, [onReady, queryEditor, variableEditor, headerEditor, responseEditor]);
 
   useEffect(() => {
     if (!queryEditor || !variableEditor || !headerEditor) return undefined;
     let timer: ReturnType<typeof setTimeout>;
     const price = (): void => page.forecast.want(() => wanted(props, now.current));
     const edited = (): void => {
-      if (!isThere.current) return;
       page.strip.hold();
       price();
       clearTimeout(timer);
@@ -113,52 +97,8 @@ export function Bridge(props: BridgeProps): null {
 
 type State = Pick<
   Parameters<Parameters<typeof useGraphiQL>[0]>[0],
-  | 'activeTabIndex'
-  | 'headerEditor'
-  | 'operationName'
-  | 'queryEditor'
-  | 'responseEditor'
-  | 'schema'
-  | 'tabs'
-  | 'variableEditor'
+  'headerEditor' | 'operationName' | 'queryEditor' | 'schema' | 'variableEditor'
 >;
-
-/** Puts into the editors what the text field held, and the editors into its place. */
-function takeOver(
-  { files, hosts, onReady, page, shell }: BridgeProps,
-  { activeTabIndex, queryEditor, responseEditor, tabs, variableEditor }: State,
-  actions: ReturnType<typeof useGraphiQLActions>,
-): void {
-  const { cursor, goesOn, result, tab } = shell;
-  if (shell.tabs.activeTabIndex !== activeTabIndex) actions.changeTab(shell.tabs.activeTabIndex);
-  if (queryEditor?.getValue() !== (tab.query ?? '')) queryEditor?.setValue(tab.query ?? '');
-  if (variableEditor?.getValue() !== (tab.variables ?? '')) {
-    variableEditor?.setValue(tab.variables ?? '');
-  }
-  shell.showResult = (text) => {
-    // Somebody may look at another tab by then.
-    if (page.strip.tab !== tab.id) return;
-    responseEditor?.setValue(text);
-    actions.updateActiveTabValues({ response: text });
-  };
-  if (result) shell.showResult(result);
-  hosts.cost?.append(page.forecast.element);
-  hosts.files?.append(files.element);
-  hosts.strip?.append(page.strip.element);
-  byId('shell').remove();
-  page.desk = { run: () => actions.run(), renew: () => void actions.introspect() };
-  if (goesOn) {
-    shell.stop();
-    actions.run();
-  }
-  page.strip.turnTo(tabs[shell.tabs.activeTabIndex]?.id ?? tab.id);
-  onReady();
-  const model = queryEditor?.getModel();
-  if (cursor !== null && model) {
-    queryEditor?.setPosition(model.getPositionAt(cursor));
-    queryEditor?.focus();
-  }
-}
 
 /** What a price is to be asked for, what is wrong with the text, or `null` where something is missing. */
 function wanted(

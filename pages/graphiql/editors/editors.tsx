@@ -8,32 +8,20 @@ import { GraphiQL } from 'graphiql';
 import type { ReactNode } from 'react';
 import { createRoot } from 'react-dom/client';
 import type { Page } from '../page.ts';
-import type { Shell } from '../shell.ts';
-import { leaveTabs, storage } from '../tabs.ts';
-import { Bridge, type Hosts } from './bridge.tsx';
+import { askedInAddress, firstTabs, storage } from '../tabs.ts';
+import { Bridge } from './bridge.tsx';
 import { createFetcher } from './fetcher.ts';
 import { Files } from './files.ts';
 import { defineThemes, themes } from './themes.ts';
 import { setUpWorkers } from './workers.ts';
 
-/**
- * Puts GraphiQL in the place of the plain text field. Settles when it is there, with whatever was typed, run and
- * answered until then.
- */
-export async function mountEditors(page: Page, shell: Shell, stage: HTMLElement): Promise<void> {
+/** Puts GraphiQL into an element of the page. Settles when its editors are there. */
+export async function mountEditors(page: Page, stage: HTMLElement): Promise<void> {
   setUpWorkers();
   await defineThemes();
-  leaveTabs(shell.tabs);
-  const host = document.createElement('div');
-  host.className = 'editors';
-  stage.append(host);
-  returnFocus(host);
+  returnFocus(stage);
   await new Promise<void>((resolve) => {
-    const onReady = (): void => {
-      host.classList.add('there');
-      resolve();
-    };
-    createRoot(host).render(<Editors page={page} shell={shell} onReady={onReady} />);
+    createRoot(stage).render(<Editors page={page} onReady={resolve} />);
   });
 }
 
@@ -52,18 +40,20 @@ function returnFocus(host: HTMLElement): void {
 
 const isNarrow = matchMedia('(max-width: 720px)').matches;
 
-function Editors(props: { page: Page; shell: Shell; onReady: () => void }): ReactNode {
-  const { onReady, page, shell } = props;
-  const { query, variables } = shell.tab;
-  const hosts: Hosts = { cost: null, files: null, strip: null };
+function Editors({ onReady, page }: { page: Page; onReady: () => void }): ReactNode {
+  const asked = askedInAddress();
   const files = new Files(() => void page.forecast.renew());
-  const latest = { tab: shell.tab.id, paths: [] as readonly string[] };
+  const latest = { tab: '', paths: [] as readonly string[] };
+  const hosts = (element: HTMLElement) => (host: HTMLElement | null) => host?.append(element);
+  const [costHost, filesHost, stripHost] = [page.forecast, files, page.strip].map(({ element }) =>
+    hosts(element),
+  );
   return (
     <GraphiQL
       fetcher={createFetcher(page, files, latest)}
       storage={storage}
-      initialQuery={query ?? ''}
-      initialVariables={variables ?? ''}
+      defaultTabs={firstTabs()}
+      {...(asked && { initialQuery: asked.query, initialVariables: asked.variables ?? '' })}
       schemaDescription={true}
       shouldPersistHeaders={false}
       defaultEditorToolsVisibility={!isNarrow}
@@ -73,39 +63,18 @@ function Editors(props: { page: Page; shell: Shell; onReady: () => void }): Reac
       <GraphiQL.Toolbar>
         {({ copy, merge, prettify }) => (
           <>
-            <div
-              className="cost-host"
-              ref={(element) => {
-                hosts.cost = element;
-              }}
-            />
+            <div className="cost-host" ref={costHost} />
             {prettify}
             {merge}
             {copy}
-            <div
-              className="files-host"
-              ref={(element) => {
-                hosts.files = element;
-              }}
-            />
+            <div className="files-host" ref={filesHost} />
           </>
         )}
       </GraphiQL.Toolbar>
       <GraphiQL.Footer>
-        <div
-          ref={(element) => {
-            hosts.strip = element;
-          }}
-        />
+        <div ref={stripHost} />
       </GraphiQL.Footer>
-      <Bridge
-        page={page}
-        shell={shell}
-        files={files}
-        hosts={hosts}
-        latest={latest}
-        onReady={onReady}
-      />
+      <Bridge page={page} files={files} latest={latest} onReady={onReady} />
     </GraphiQL>
   );
 }

@@ -31,7 +31,6 @@ export function createFetcher(page: Page, files: Files, latest: Latest): Fetcher
       tab: latest.tab,
       asked,
       headers,
-      inParts: true,
       files: files.chosen(latest.tab, latest.paths),
       live: operation?.directives?.some(({ name }) => name.value === 'live') ?? false,
     }) as FetcherReturnType;

@@ -16,7 +16,7 @@ import {
 import { inPieces, SharedFile } from './shared-file.ts';
 
 /** Serves a page or a part of one, by GET or HEAD. Never rejects. */
-type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+export type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** What `npm run build` makes for browsers, beside the server: pages, which send no request to other hosts. */
 export interface BuiltPages {
@@ -24,11 +24,8 @@ export interface BuiltPages {
   readonly clientPackage: () => PlainAnswer;
   /** Serves `/assets/...`. A name identifies the content, so a browser may store it without a time limit. */
   readonly asset: Answer;
-  /**
-   * Serves the page of a name. `data` is inserted as JSON, for its script to read in `<script
-   * type="application/json" id="data">`; `policy` extends the common policy.
-   */
-  document(name: string, options?: { data?: unknown; policy?: readonly string[] }): Answer;
+  /** Serves the page of a name. `policy` extends the common policy. */
+  document(name: string, policy?: readonly string[]): Answer;
 }
 
 /** The permissions of a page: its own scripts and styles, its own images, and requests to this gateway. */
@@ -83,13 +80,13 @@ export function createBuiltPages(codings: Codings, folder = folderOfPages()): Bu
         ),
       );
     },
-    document(name, { data, policy = ["style-src 'self'"] } = {}) {
+    document(name, policy = ["style-src 'self'"]) {
       const path = join(folder, `${name}.html`);
       const headers = { 'Content-Security-Policy': [...POLICY, ...policy].join('; ') };
       const page = remade(path, () => {
         // Another build, which has assets of other names.
         files = undefined;
-        return readDocument(path, data);
+        return sharedContent('text/html; charset=utf-8', readFileSync(path, 'utf8'));
       });
       return (request, response) => {
         if (!isReading(request, response)) return;
@@ -160,12 +157,4 @@ function remade<T>(path: string, make: (path: string) => T): () => T | undefined
     if (made?.of !== of) made = of === undefined ? undefined : { of, value: make(path) };
     return made?.value;
   };
-}
-
-function readDocument(path: string, data: unknown): Content {
-  // In a script nothing but its end has a meaning.
-  const json = JSON.stringify(data ?? null).replaceAll('<', '\\u003c');
-  const script = `<script type="application/json" id="data">${json}</script>`;
-  const text = readFileSync(path, 'utf8').replace('</body>', () => `${script}</body>`);
-  return sharedContent('text/html; charset=utf-8', text);
 }

@@ -13,24 +13,19 @@ export interface OpenPage {
   readonly complaints: string[];
 }
 
-/** Opens a gateway's page in a window of its own, with a memory of its own. `hold` keeps its editors away. */
+/** Opens a gateway's page in a window of its own, with a memory of its own. */
 export async function openPage(
   browser: Browser,
   url: string,
-  {
-    path = '/graphql',
-    width = 1280,
-    hold = null,
-  }: { path?: string; width?: number; hold?: Promise<void> | null } = {},
+  { path = '/graphql', width = 1280 }: { path?: string; width?: number } = {},
 ): Promise<OpenPage> {
   const viewport = { width, height: 800 };
   const context = await browser.newContext({ viewport });
   const page = await context.newPage();
   const elsewhere: string[] = [];
   const complaints: string[] = [];
-  await page.route('**/*', async (route) => {
+  await page.route('**/*', (route) => {
     const target = new URL(route.request().url());
-    if (target.pathname.startsWith('/assets/editors-')) await hold;
     if (target.origin === url || target.protocol === 'data:') return route.continue();
     elsewhere.push(target.href);
     return route.abort();
@@ -45,7 +40,7 @@ export async function openPage(
   return { page, elsewhere, complaints };
 }
 
-/** Waits until the editors are in the place of the plain text field. */
+/** Waits until the editors are there. */
 export async function editorsOf(page: Page): Promise<void> {
   await page.waitForFunction(() => performance.getEntriesByName('editors').length > 0);
 }

@@ -43,7 +43,7 @@ async function serve(
       answers.push(response);
       return graphql(request, response);
     },
-    graphiql: { send: () => undefined },
+    graphiql: () => undefined,
     landing: () => undefined,
     files: null,
     jobData: () => undefined,
