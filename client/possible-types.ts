@@ -19,7 +19,6 @@ export const possibleTypes = {
   DeleteUserResult: ['Deleted', 'InvalidInput', 'Rejected'],
   Error: ['Conflict', 'InvalidInput', 'Rejected'],
   Node: ['Account', 'BrandedDomain', 'Campaign', 'Channel', 'CtaOverlay', 'File', 'Item', 'Job', 'Pixel', 'Plan', 'Purchase', 'QrCode', 'Seller', 'SplashPage', 'User'],
-  StartChangesResult: ['InvalidInput', 'Job'],
   StartExportResult: ['InvalidInput', 'Job'],
   SubscribeUserResult: ['InvalidInput', 'Rejected', 'User'],
   UpdateAccountResult: ['Account', 'InvalidInput', 'Rejected'],

@@ -117,8 +117,7 @@ export interface Servers {
 }
 
 /** A job as it is downloaded. */
-function downloadOf({ files, record: { name, state, task } }: StoredJob): JobDownload {
-  const format = task.kind === 'EXPORT' ? task.format : 'JSONL';
+function downloadOf({ files, record: { format, name, state } }: StoredJob): JobDownload {
   return { files, name, format, isComplete: isFinal(state) };
 }
 
@@ -263,8 +262,8 @@ function createJobs(
       const viewer = authenticate.named ? authenticate.named(owner.name) : owner;
       return viewer && owner.callerClass === AGENT_CLASS ? asAgent(viewer) : viewer;
     },
-    changed({ error, id, state, task: { kind } }) {
-      const facts = { job: id, kind, state, ...(error && { code: error.code }) };
+    changed({ error, id, state }) {
+      const facts = { job: id, state, ...(error && { code: error.code }) };
       events.emit('notice', { message: 'job', facts });
     },
     defect: (error) => events.emit('defect', { error }),

@@ -47,7 +47,7 @@ interface MarketConfig extends UpstreamConfig {
   readonly postEncoding: 'json' | 'form' | 'query';
 }
 
-/** Jobs: exports and bulk changes. */
+/** Jobs: exports in the background. */
 interface JobsConfig {
   /** Their folder; `null` for one in `stateDir`. */
   readonly dir: string | null;

@@ -137,12 +137,11 @@ export interface OperationState extends OperationCost {
   readonly type: string;
 }
 
-/** An export or a bulk change. */
+/** An export. */
 export interface JobRow {
   /** For `Mutation.cancelJob` and the like. */
   readonly id: string;
-  readonly kind: JobRecord['task']['kind'];
-  /** The field that it reads or executes, such as `channels`. */
+  /** The list that it reads, such as `channels`. */
   readonly name: string;
   /** `null` if the viewer may not know it. */
   readonly caller: string | null;
@@ -205,7 +204,7 @@ export interface ConsoleState {
   readonly waitingCallers: readonly WaitingCallerState[];
   /** The most first; at most 20. */
   readonly spenders: readonly SpenderState[];
-  /** Exports and bulk changes; `null` if jobs are not configured. */
+  /** Exports; `null` if jobs are not configured. */
   readonly jobs: {
     /**
      * Who can pause, resume and cancel jobs from the console by GraphQL: every viewer, those with the token of an

@@ -35,11 +35,10 @@ export function consoleJobs(parts: ConsoleJobs | null, scrub: Scrub): ConsoleSta
 }
 
 function rowOf(record: JobRecord, readyAt: number | null, scrub: Scrub): JobRow {
-  const { error, id, name, owner, progress, state, task } = record;
+  const { error, id, name, owner, progress, state } = record;
   const { calls, callsLeft, failures, rowsDone, rowsTotal } = progress;
   return {
     id,
-    kind: task.kind,
     name,
     caller: scrub(owner.name),
     callerClass: shownClass(owner.callerClass),

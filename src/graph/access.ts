@@ -74,7 +74,6 @@ export const access: Readonly<Record<string, Role>> = {
   'Mutation.updateQrCode': 'editor',
   'Mutation.deleteQrCode': 'editor',
   'Mutation.startExport': 'viewer',
-  'Mutation.startChanges': 'editor',
   'Mutation.cancelJob': 'viewer',
   'Mutation.pauseJob': 'viewer',
   'Mutation.resumeJob': 'viewer',

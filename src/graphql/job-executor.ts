@@ -6,7 +6,6 @@ import {
 } from 'graphql';
 import { BadUserInput, GatewayError } from '../errors.ts';
 import type { GraphContext } from '../graph/context.ts';
-import { idempotencyKeyHeader } from '../http/door/headers/idempotency-key.ts';
 import type {
   JobExecution,
   JobExecutionTerms,
@@ -22,7 +21,6 @@ import { schemaOfDryRuns } from './fields-of-dry-run.ts';
 import type { OperationParser } from './limits/parsed-operation.ts';
 import { selectsSecret } from './limits/validity.ts';
 import { isOfRequest, type MaskError } from './mask-error.ts';
-import { keysOfOperation } from './operation-keys.ts';
 
 interface JobExecutorOptions extends Pick<JobOperations, 'forecastMs'> {
   readonly schema: GraphQLSchema;
@@ -69,16 +67,16 @@ export class JobExecutor implements JobOperations {
     return { ...result, calls: context.receipt.summary.calls, ...this.#span(context) };
   }
 
-  async plan(operation: JobOperation, terms: Omit<JobExecutionTerms, 'key'>): Promise<JobPlan> {
+  async plan(operation: JobOperation, terms: JobExecutionTerms): Promise<JobPlan> {
     const { contexts, schema } = this.#options;
     const dryRun = new DryRun();
     const context = contexts.job(terms.viewer, { ...terms, dryRun });
     const drySchema = (this.#drySchema ??= schemaOfDryRuns(schema));
-    const result = await this.#dryRuns.run(terms.viewer.name, () =>
+    const { errors } = await this.#dryRuns.run(terms.viewer.name, () =>
       this.#run(drySchema, operation, { ...terms, context }),
     );
     await context.receipt.idle();
-    return { ...result, plan: dryRun.plan };
+    return { plan: dryRun.plan, errors };
   }
 
   forecastMs(...asked: Parameters<JobOperations['forecastMs']>): number {
@@ -88,28 +86,16 @@ export class JobExecutor implements JobOperations {
   async #run(
     schema: GraphQLSchema,
     { document, operation }: JobOperation,
-    {
-      context,
-      jobId,
-      key,
-      signal,
-      variables,
-    }: JobExecutionTerms & { readonly context: GraphContext },
+    { context, jobId, signal, variables }: JobExecutionTerms & { readonly context: GraphContext },
   ): Promise<Pick<JobExecution, 'data' | 'errors'>> {
     const { maskError } = this.#options;
     context.receipt.asker = { requestId: jobId, operation: operation.name?.value ?? null };
     try {
-      const sent = { schema, document, operation, variables };
-      const headers = {
-        get: (name: string) => (name === idempotencyKeyHeader ? (key ?? null) : null),
-      };
-      const keyed = key === undefined ? null : keysOfOperation(sent, headers);
-      const contextValue = keyed ? { ...context, keyed } : context;
       const { data, errors = [] } = await execute({
         schema,
         document,
         variableValues: variables,
-        contextValue,
+        contextValue: context,
       });
       // Nothing is wrong with what was aborted.
       if (signal.aborted) return { data: null, errors: [] };

@@ -17,8 +17,6 @@ export interface JobExecutionTerms {
   /** Cached responses that were requested from this time on serve it, whatever their ttl; on `clock.now()`. */
   readonly acceptsFrom: number;
   readonly signal: AbortSignal;
-  /** The idempotency key of a mutation. */
-  readonly key?: string;
 }
 
 /** The result of an operation of a job. */
@@ -36,7 +34,6 @@ export interface JobExecution {
 /** What a dry run of an operation of a job has found. */
 export interface JobPlan {
   readonly plan: OperationPlan;
-  readonly data: JobExecution['data'];
   readonly errors: JobExecution['errors'];
 }
 
@@ -50,7 +47,7 @@ export interface JobOperations {
   /** Executes an operation; it waits for slots without limit. Never rejects. */
   execute(operation: JobOperation, terms: JobExecutionTerms): Promise<JobExecution>;
   /** What it would cost, and the errors of its input. No upstream request. */
-  plan(operation: JobOperation, terms: Omit<JobExecutionTerms, 'key'>): Promise<JobPlan>;
+  plan(operation: JobOperation, terms: JobExecutionTerms): Promise<JobPlan>;
   /**
    * Milliseconds until this number of further requests of jobs of a class have responses, if no caller needs slots
    * meanwhile.

@@ -2,17 +2,18 @@ import type { GraphQLSchema, OperationDefinitionNode } from 'graphql';
 import type { Viewer } from '../auth/viewer.ts';
 import { BadUserInput, GatewayError } from '../errors.ts';
 import type { Clock } from '../scheduling/clock.ts';
-import { changesDocument } from './changes/changes-document.ts';
 import { exportDocument } from './exports/export-document.ts';
 import type { ExportFormat } from './exports/export-lines.ts';
 import { mostRowsOf, START, variablesOf } from './exports/export-position.ts';
 import type { JobRecord } from './job.ts';
 import type { JobOperations } from './job-operations.ts';
 import { errorOf } from './retries.ts';
-import type { JobInput } from './storage/job-folder.ts';
 
-/** What both kinds of jobs have in common when they are started. */
-interface StartTerms {
+/** An export to start. */
+export interface ExportInput {
+  readonly query: string;
+  readonly variables: Readonly<Record<string, unknown>>;
+  readonly format: ExportFormat;
   /** Maximum number of upstream requests per minute; `null` for all that are left. */
   readonly maxPerMinute: number | null;
   /** In milliseconds since 1970; `null` for immediately. */
@@ -23,23 +24,8 @@ interface StartTerms {
   readonly isDryRun: boolean;
 }
 
-/** An export to start. */
-export interface ExportInput extends StartTerms {
-  readonly query: string;
-  readonly variables: Readonly<Record<string, unknown>>;
-  readonly format: ExportFormat;
-}
-
-/** Changes to start. */
-export interface ChangesInput extends StartTerms {
-  readonly mutation: string;
-  readonly file: JobInput;
-  readonly onError: 'CONTINUE' | 'STOP';
-  readonly checkOnly: boolean;
-}
-
 /** What a job does, as its record has it. */
-export type JobWorkload = Pick<JobRecord, 'name' | 'task' | 'text' | 'variables'>;
+type CheckedExport = Pick<JobRecord, 'format' | 'name' | 'text' | 'variables'>;
 
 interface StartWorld {
   readonly clock: Clock;
@@ -56,7 +42,7 @@ export async function checkedExport(
   { clock, operations, schema }: StartWorld,
   viewer: Viewer,
   { format, query, variables: sent }: ExportInput,
-): Promise<JobWorkload> {
+): Promise<CheckedExport> {
   const parsed = operations.parse(query, sent);
   const variables = declaredOf(parsed.operation, sent);
   const document = exportDocument(schema, parsed.document, parsed.operation);
@@ -81,21 +67,7 @@ export async function checkedExport(
       `"${document.list}" reads nothing from the APIs, so there is nothing to export. Query it directly.`,
     );
   }
-  return { task: { kind: 'EXPORT', format }, text: query, variables, name: document.list };
-}
-
-/**
- * Checks the mutation of changes; their lines are checked by the job. No upstream request.
- * @throws GatewayError `BAD_USER_INPUT`, `OPERATION_TOO_EXPENSIVE` or `FORBIDDEN`.
- */
-export function checkedChanges(
-  { operations, schema }: StartWorld,
-  { checkOnly, mutation, onError }: ChangesInput,
-): JobWorkload {
-  // The values of variables are in the lines.
-  const parsed = operations.parse(mutation, {});
-  const { name } = changesDocument(schema, parsed.document, parsed.operation);
-  return { task: { kind: 'CHANGES', onError, checkOnly }, text: mutation, variables: {}, name };
+  return { format, text: query, variables, name: document.list };
 }
 
 /** The variables that an operation declares: a record is in memory for as long as its job is kept. */

@@ -1,6 +1,5 @@
 import type { GraphQLSchema } from 'graphql';
 import type { Clock } from '../scheduling/clock.ts';
-import { ChangesRun } from './changes/changes-run.ts';
 import { exportDocument } from './exports/export-document.ts';
 import { lineWriter } from './exports/export-lines.ts';
 import { ExportRun } from './exports/export-run.ts';
@@ -23,17 +22,14 @@ export async function workOf(of: {
   readonly schema: GraphQLSchema;
 }): Promise<JobWork> {
   const { clock, files, operations, record, schema } = of;
-  const { startedAt, task, text, variables } = record;
+  const { format, startedAt, text, variables } = record;
   const parsed = operations.parse(text, variables);
   const identities = await files.resume();
   // Responses since its start serve it: what it has read before a restart is not read again.
   const acceptsFrom = clock.now() - (clock.wall() - (startedAt ?? clock.wall()));
-  if (task.kind === 'CHANGES') {
-    return new ChangesRun({ record, task, files, schema, operations, parsed, acceptsFrom });
-  }
   const known = new Identities();
   for await (const identity of identities) known.add(identity);
   const document = exportDocument(schema, parsed.document, parsed.operation);
-  const writer = lineWriter(task.format, document, schema);
+  const writer = lineWriter(format, document, schema);
   return new ExportRun({ record, document, operations, writer, known, acceptsFrom });
 }

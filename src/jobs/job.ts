@@ -29,30 +29,15 @@ export interface JobError {
   readonly message: string;
 }
 
-/** What an export does. */
-interface ExportTask {
-  readonly kind: 'EXPORT';
-  readonly format: ExportFormat;
-}
-
-/** What a job of changes does. */
-export interface ChangesTask {
-  readonly kind: 'CHANGES';
-  /** What happens after a line that failed. */
-  readonly onError: 'CONTINUE' | 'STOP';
-  /** Whether the lines are only checked. */
-  readonly checkOnly: boolean;
-}
-
 /** How far a job is. All times are in milliseconds since 1970. */
 export interface JobProgress {
-  /** Rows of an export, or lines of changes, that are complete. */
+  /** Rows of the list that are complete. */
   readonly rowsDone: number;
   /** `null` while it is unknown. */
   readonly rowsTotal: number | null;
   /** Number of lines of the output. */
   readonly lines: number;
-  /** Number of rows or lines with errors. */
+  /** Number of lines with errors. */
   readonly failures: number;
   /** Number of upstream requests so far. */
   readonly calls: number;
@@ -65,10 +50,8 @@ export interface JobProgress {
   readonly newest: number | null;
   /** With a maximum per minute: the pace so far. */
   readonly pace?: SavedPace;
-  /** Of an export: where its next step begins; `null` after the last one. */
+  /** Where the next step begins; `null` before the first and after the last one. */
   readonly position: ExportPosition | null;
-  /** Of changes: whether all lines were checked, and the next line with its offset in the input. */
-  readonly input: { readonly isChecked: boolean; readonly line: number; readonly offset: number };
 }
 
 /** What is saved of a job. All times are in milliseconds since 1970. */
@@ -76,8 +59,8 @@ export interface JobRecord {
   readonly version: 1;
   readonly id: string;
   readonly owner: JobOwner;
-  readonly task: ExportTask | ChangesTask;
-  /** The text of its operation, with its variables. */
+  readonly format: ExportFormat;
+  /** The text of its query, with its variables. */
   readonly text: string;
   readonly variables: Readonly<Record<string, unknown>>;
   /** The name of its file without an extension, such as `channels`. */
@@ -113,13 +96,12 @@ const NO_PROGRESS: JobProgress = {
   oldest: null,
   newest: null,
   position: null,
-  input: { isChecked: false, line: 0, offset: 0 },
 };
 
 /** What is decided about a record when it is created. */
 export type NewJob = Pick<
   JobRecord,
-  'key' | 'maxPerMinute' | 'name' | 'startAt' | 'task' | 'text' | 'variables'
+  'format' | 'key' | 'maxPerMinute' | 'name' | 'startAt' | 'text' | 'variables'
 >;
 
 /** The record of a new job, which has not started. */
@@ -160,7 +142,7 @@ export function parseJobRecord(text: string): JobRecord {
   if (typeof record.id !== 'string' || typeof record.text !== 'string') {
     throw new TypeError('it is incomplete');
   }
-  if (!record.progress || !record.task || !record.owner) throw new TypeError('it is incomplete');
+  if (!record.progress || !record.format || !record.owner) throw new TypeError('it is incomplete');
   if (!jobStates.some((state) => state === record.state)) throw new TypeError('it has no state');
   return record as JobRecord;
 }

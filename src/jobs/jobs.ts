@@ -22,16 +22,10 @@ import {
 import { JobLeases, type JobLocks } from './job-leases.ts';
 import type { JobOperations } from './job-operations.ts';
 import { JobRuns, KnownJob } from './job-runs.ts';
-import {
-  type ChangesInput,
-  checkedChanges,
-  checkedExport,
-  type ExportInput,
-  type JobWorkload,
-} from './job-starts.ts';
+import { checkedExport, type ExportInput } from './job-starts.ts';
 import { Pace } from './pace.ts';
 import type { JobFiles } from './storage/job-files.ts';
-import type { JobFolder, JobInput } from './storage/job-folder.ts';
+import type { JobFolder } from './storage/job-folder.ts';
 
 /** Limits of all jobs. */
 interface JobLimits {
@@ -152,16 +146,16 @@ export class Jobs {
    * `JOBS_NOT_CONFIGURED`.
    */
   async startExport(viewer: Viewer, input: ExportInput): Promise<StartedJob> {
-    return this.#start(viewer, input, () => checkedExport(this.#options, viewer, input));
-  }
-
-  /**
-   * Starts changes. No upstream request by itself.
-   * @throws GatewayError as `startExport`; JobStorageFull if there is no space for the lines.
-   */
-  async startChanges(viewer: Viewer, input: ChangesInput): Promise<StartedJob> {
-    const { file } = input;
-    return this.#start(viewer, input, () => checkedChanges(this.#options, input), file);
+    const stored = this.#storedFor(viewer);
+    const lock = input.key && (await this.#lockOf(stored, viewer, input.key.name));
+    try {
+      await this.refresh();
+      const known = input.key && this.#keyed(viewer, input.key);
+      if (known) return { record: known.record, isReplay: true };
+      return { record: await this.#create(stored, viewer, input), isReplay: false };
+    } finally {
+      lock?.release();
+    }
   }
 
   /** A job that the viewer may see; `null` if there is none. */
@@ -194,15 +188,11 @@ export class Jobs {
       .sort((one, other) => other.createdAt - one.createdAt || Number(other.id) - Number(one.id));
   }
 
-  /**
-   * When a job will probably be complete, in milliseconds since 1970; `null` if that is unknown. For changes that were
-   * only checked: when they would be complete if they were started now.
-   */
-  readyAt({ maxPerMinute, owner, progress, startAt, state, task }: JobRecord): number | null {
+  /** When a job will probably be complete, in milliseconds since 1970; `null` if that is unknown. */
+  readyAt({ maxPerMinute, owner, progress, startAt, state }: JobRecord): number | null {
     const { clock, operations } = this.#options;
     const { callsLeft, upstream } = progress;
-    const wasOnlyChecked = state === 'DONE' && task.kind === 'CHANGES' && task.checkOnly;
-    const goesOn = state === 'QUEUED' || state === 'RUNNING' || wasOnlyChecked;
+    const goesOn = state === 'QUEUED' || state === 'RUNNING';
     if (!goesOn || callsLeft === null) return null;
     const pace = maxPerMinute === null ? null : new Pace(clock, maxPerMinute, progress.pace);
     const paceMs = pace?.forecastMs(callsLeft) ?? 0;
@@ -249,25 +239,6 @@ export class Jobs {
     return counts;
   }
 
-  async #start(
-    viewer: Viewer,
-    input: ExportInput | ChangesInput,
-    check: () => JobWorkload | Promise<JobWorkload>,
-    file?: JobInput,
-  ): Promise<StartedJob> {
-    const stored = this.#storedFor(viewer);
-    const lock = input.key && (await this.#lockOf(stored, viewer, input.key.name));
-    try {
-      await this.refresh();
-      const known = input.key && this.#keyed(viewer, input.key);
-      if (known) return { record: known.record, isReplay: true };
-      const record = await this.#create(stored, viewer, { ...input, check, file });
-      return { record, isReplay: false };
-    } finally {
-      lock?.release();
-    }
-  }
-
   /** Lets one start at a time use an idempotency key. @throws IdempotencyKeyInUse */
   async #lockOf({ locks }: Stored, viewer: Viewer, name: string): Promise<RowLock> {
     const terms = { patienceMs: SAME_KEY_MS, signal: this.#ended.signal };
@@ -277,18 +248,18 @@ export class Jobs {
     return lock;
   }
 
-  async #create({ folder, runs }: Stored, viewer: Viewer, start: Start): Promise<JobRecord> {
+  async #create({ folder, runs }: Stored, viewer: Viewer, input: ExportInput): Promise<JobRecord> {
     const { clock } = this.#options;
-    const { check, file, isDryRun, key, maxPerMinute, startAt } = start;
+    const { isDryRun, key, maxPerMinute, startAt } = input;
     const wall = clock.wall();
     const starting = this.#takeRoom(ownerOf(viewer), wall);
     try {
-      const workload = await check();
-      const terms = { ...workload, key, maxPerMinute, startAt: startAt ?? wall };
+      const checked = await checkedExport(this.#options, viewer, input);
+      const terms = { ...checked, key, maxPerMinute, startAt: startAt ?? wall };
       const record = newRecord(terms, { ...starting, wall });
       if (isDryRun) return record;
       await this.#forgetSome();
-      const job = new KnownJob(await folder.create(record.id, record, file));
+      const job = new KnownJob(await folder.create(record.id, record));
       this.#jobs.set(record.id, job);
       this.#changed(record);
       if (!this.#ended.signal.aborted) runs.begin(job);
@@ -476,22 +447,10 @@ export class Jobs {
   }
 }
 
-/** What a new job is made from. */
-type Start = Pick<ExportInput, 'isDryRun' | 'key' | 'maxPerMinute' | 'startAt'> & {
-  readonly check: () => JobWorkload | Promise<JobWorkload>;
-  readonly file?: JobInput | undefined;
-};
-
 /** Whether a job can be canceled, paused or continued. */
-function mayTurn(
-  { error, progress, state, task }: JobRecord,
-  to: 'CANCELED' | 'PAUSED' | 'QUEUED',
-): boolean {
+function mayTurn({ state }: JobRecord, to: 'CANCELED' | 'PAUSED' | 'QUEUED'): boolean {
   if (to !== 'QUEUED') return !isFinal(state) && state !== to;
-  // The lines of such a job stay invalid.
-  const isRefused =
-    task.kind === 'CHANGES' && !progress.input.isChecked && error?.code === 'BAD_USER_INPUT';
-  return state === 'PAUSED' || (state === 'FAILED' && !isRefused);
+  return state === 'PAUSED' || state === 'FAILED';
 }
 
 /** A job belongs to its caller; administrators see all. */

@@ -7,16 +7,14 @@ const PASSING: ReadonlySet<string> = new Set<ErrorCode>([
   'UPSTREAM_UNAVAILABLE',
   'UPSTREAM_TIMEOUT',
   'UPSTREAM_INVALID_RESPONSE',
-  'IDEMPOTENCY_KEY_IN_USE',
-  'OUTCOME_UNKNOWN',
 ]);
 const FIRST_MS = 1000;
 const LONGEST_MS = 300_000;
-/** After this many retries, which wait for about four minutes, an error is final for its row or line. */
+/** After this many retries, which wait for about four minutes, an error is final for its row. */
 const MOST_TRIES = 8;
 
-/** Whether a retry can succeed: an upstream or its budget was not available, or the outcome of a write is unknown. */
-export function isPassing({ extensions }: GraphQLFormattedError): boolean {
+/** Whether a retry can succeed: an upstream or its budget was not available. */
+function isPassing({ extensions }: GraphQLFormattedError): boolean {
   return PASSING.has(String(extensions?.['code']));
 }
 
@@ -41,7 +39,7 @@ const ENDING: ReadonlySet<string> = new Set<ErrorCode>([
   'UPSTREAM_UNAUTHENTICATED',
 ]);
 
-/** Whether an error concerns the permissions of the job or the key of the gateway, and not one row or line. */
+/** Whether an error concerns the permissions of the job or the key of the gateway, and not one row. */
 export function endsJob(errors: readonly GraphQLFormattedError[]): boolean {
   return errors.some(({ extensions }) => ENDING.has(String(extensions?.['code'])));
 }

@@ -68,7 +68,6 @@ describe('the jobs in the console', () => {
     expect(jobs.rows).toEqual([
       {
         id: expect.stringMatching(/^\d+$/),
-        kind: 'EXPORT',
         name: 'channels',
         caller: 'shop',
         state: 'QUEUED',
@@ -82,7 +81,6 @@ describe('the jobs in the console', () => {
       },
       {
         id: expect.stringMatching(/^\d+$/),
-        kind: 'EXPORT',
         name: 'channels',
         caller: 'crawler',
         state: 'DONE',

@@ -66,7 +66,7 @@ describeWith(chromium, 'the jobs in the console', () => {
     await startLater('shop');
     await row().getByText('queued').waitFor();
     const cells = await row().locator('td:visible').allInnerTexts();
-    expect(cells).toEqual(['export', 'qrCodes', 'shop', 'queued', '0', '0', '–', '0', '']);
+    expect(cells).toEqual(['qrCodes', 'shop', 'queued', '0', '0', '–', '0', '']);
     expect(await section().getByRole('button').count()).toBe(0);
   });
 

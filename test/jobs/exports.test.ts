@@ -53,7 +53,6 @@ describe('an export', () => {
     expect(new Set(lines.map((line) => line['id'])).size).toBe(total);
     expect(lines).toHaveLength(total);
     expect(done).toMatchObject({
-      kind: 'EXPORT',
       name: 'channels',
       rowsDone: total,
       rowsTotal: total,
@@ -184,7 +183,7 @@ describe('an export', () => {
     ['{ channels {', /cannot be parsed/],
     [
       'mutation { createPixel(input: {name: "a", tag: "b", type: GTM}) { __typename } }',
-      /needs a query/,
+      /needs a query, not a mutation/,
     ],
     ['query @live { channels { nodes { id } } }', /@live/],
     ['{ users { id } }', /one query returns all of it/],

@@ -33,7 +33,7 @@ it('reports a job of a shared folder that cannot be claimed, once for each reaso
       maxPerMinute: null,
       name: 'channels',
       startAt: 0,
-      task: { kind: 'EXPORT', format: 'JSONL' },
+      format: 'JSONL',
       text: '{ channels { nodes { id } } }',
       variables: {},
     },

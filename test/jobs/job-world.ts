@@ -14,7 +14,6 @@ import type { VirtualClock } from '../support/virtual-clock.ts';
 export interface ShownJob {
   readonly id: string;
   readonly state: string;
-  readonly kind: string;
   readonly name: string;
   readonly rowsDone: number;
   readonly rowsTotal: number | null;
@@ -31,7 +30,7 @@ export interface ShownJob {
 }
 
 const JOB =
-  'id state kind name rowsDone rowsTotal lines failures callsSpent callsLeft readyAt asOf { oldest newest } url bytes createdBy error { code message }';
+  'id state name rowsDone rowsTotal lines failures callsSpent callsLeft readyAt asOf { oldest newest } url bytes createdBy error { code message }';
 
 const ROLES = { boss: 'admin', eve: 'editor', eli: 'editor', vic: 'viewer' } as const;
 
@@ -127,34 +126,6 @@ export async function jobWorld({ clock, env, on }: JobWorldOptions = {}) {
         name,
       );
       const started = data?.startExport;
-      if (!started?.id) throw new Error(started?.message ?? JSON.stringify(errors));
-      return started.id;
-    },
-    /** Starts changes with these lines. */
-    async changes(
-      mutation: string,
-      lines: readonly unknown[] | string,
-      more: Readonly<Record<string, unknown>> = {},
-      name: Person = 'eve',
-    ) {
-      const text =
-        typeof lines === 'string' ? lines : lines.map((each) => JSON.stringify(each)).join('\n');
-      const form = new FormData();
-      const query = `mutation($input: StartChangesInput!) { startChanges(input: $input) { ... on Job { ${JOB} } ... on InvalidInput { message } } }`;
-      const input = { mutation, file: null, ...more };
-      form.append('operations', JSON.stringify({ query, variables: { input } }));
-      form.append('map', JSON.stringify({ 0: ['variables.input.file'] }));
-      form.append('0', new Blob([text]), 'lines.jsonl');
-      const response = await fetch(`${current.url}/graphql`, {
-        method: 'POST',
-        headers: { ...as(name), 'x-graphql-yoga-csrf': '1', 'apollo-require-preflight': '1' },
-        body: form,
-      });
-      const { data, errors } = (await response.json()) as {
-        data?: { startChanges?: ShownJob & { message?: string } };
-        errors?: unknown;
-      };
-      const started = data?.startChanges;
       if (!started?.id) throw new Error(started?.message ?? JSON.stringify(errors));
       return started.id;
     },

@@ -20,11 +20,9 @@ const actions = {
 
 type Action = (typeof actions)[keyof typeof actions];
 
-const kinds = { EXPORT: 'export', CHANGES: 'changes' } as const;
-
 /**
- * Exports and bulk changes with their progress, and buttons for those who may pause, resume and cancel them. Hidden if
- * jobs are not configured.
+ * Exports with their progress, and buttons for those who may pause, resume and cancel them. Hidden if jobs are not
+ * configured.
  */
 export function createJobs(section: HTMLElement): {
   update(state: ConsoleState): void;
@@ -42,9 +40,8 @@ export function createJobs(section: HTMLElement): {
   };
   const table = createTable<Shown>(
     'Jobs',
-    'No jobs. Start one with startExport or startChanges in GraphQL, or with the command export.',
+    'No jobs. Start one with startExport in GraphQL, or with the command export.',
     [
-      textColumn('Kind', 'text', ({ kind }) => kinds[kind]),
       textColumn(
         'Name',
         'text',
@@ -89,8 +86,8 @@ export function createJobs(section: HTMLElement): {
   };
 }
 
-function titleOf({ kind, name }: Shown): string {
-  return kind === 'EXPORT' ? `export of ${name}` : `job of ${name}`;
+function titleOf({ name }: Shown): string {
+  return `export of ${name}`;
 }
 
 function classOf({ state }: Shown): string {

@@ -20,7 +20,7 @@ import {
 } from './tool.ts';
 
 const FIELDS =
-  'id kind state name createdAt readyAt rowsDone rowsTotal failures callsSpent callsLeft bytes url error { code message }';
+  'id state name createdAt readyAt rowsDone rowsTotal failures callsSpent callsLeft bytes url error { code message }';
 const START = `mutation StartExport($input: StartExportInput!) {
   startExport(input: $input) {
     ... on Job { ${FIELDS} }

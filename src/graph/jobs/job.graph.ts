@@ -5,14 +5,6 @@ import type { GraphContext } from '../context.ts';
 import { parseId } from '../ids/global-id.ts';
 import { Connection } from '../rows/connection.ts';
 
-const JobKindRef = builder.enumType('JobKind', {
-  description: 'What a job does.',
-  values: {
-    EXPORT: { description: 'It reads a list to its end, into a file.' },
-    CHANGES: { description: 'It executes a mutation once for each line of a file.' },
-  },
-});
-
 const JobStateRef = builder.enumType('JobState', {
   description: 'How far a job is, or how it has ended.',
   values: {
@@ -70,16 +62,10 @@ export const JobRef = builder.objectRef<JobRecord>('Job');
 
 builder.node(JobRef, {
   description:
-    'An export or a bulk change. It runs in the background, from slots of the rate limit that are left, and continues after a restart.',
+    'An export of a list, into a file. It runs in the background, from slots of the rate limit that are left, and continues after a restart.',
   id: { resolve: ({ id }) => id, parse: (id) => Number(id) },
   loadWithoutCache: (id, context) => readJob(String(id), context),
   fields: (t) => ({
-    kind: t.field({
-      type: JobKindRef,
-      nullable: false,
-      description: 'What it does.',
-      resolve: ({ task }) => task.kind,
-    }),
     state: t.field({
       type: JobStateRef,
       nullable: false,
@@ -88,7 +74,7 @@ builder.node(JobRef, {
     }),
     name: t.exposeString('name', {
       nullable: false,
-      description: 'The field that it reads or executes, such as `channels`.',
+      description: 'The list that it reads, such as `channels`.',
     }),
     createdAt: t.field({
       type: 'DateTime',
@@ -114,7 +100,7 @@ builder.node(JobRef, {
     readyAt: t.field({
       type: 'DateTime',
       description:
-        'When it will probably be complete, if no other caller needs slots; null while that is unknown, and if it has ended or is paused. For changes that were only checked, when they would be complete if they were started now.',
+        'When it will probably be complete, if no other caller needs slots; null while that is unknown, and if it has ended or is paused.',
       resolve: (record, _args, { jobs }) => {
         const readyAt = jobs.readyAt(record);
         return readyAt === null ? null : momentOf(readyAt);
@@ -122,7 +108,7 @@ builder.node(JobRef, {
     }),
     rowsDone: t.int({
       nullable: false,
-      description: 'Number of items of the list, or lines of the input, that are complete.',
+      description: 'Number of items of the list that are complete.',
       resolve: ({ progress }) => progress.rowsDone,
     }),
     rowsTotal: t.int({
@@ -136,7 +122,7 @@ builder.node(JobRef, {
     }),
     failures: t.int({
       nullable: false,
-      description: 'Number of items or lines with errors.',
+      description: 'Number of lines with errors.',
       resolve: ({ progress }) => progress.failures,
     }),
     callsSpent: t.int({
@@ -146,16 +132,12 @@ builder.node(JobRef, {
     }),
     callsLeft: t.int({
       description:
-        'Estimated number of further upstream requests; null while it is unknown, and if it has ended. For changes that were only checked, those that they would need.',
-      resolve: ({ progress, state, task }) => {
-        const isPrice = task.kind === 'CHANGES' && task.checkOnly && state === 'DONE';
-        return isFinal(state) && !isPrice ? null : progress.callsLeft;
-      },
+        'Estimated number of further upstream requests; null while it is unknown, and if it has ended.',
+      resolve: ({ progress, state }) => (isFinal(state) ? null : progress.callsLeft),
     }),
     asOf: t.field({
       type: JobSpanRef,
-      description:
-        'When the data in its output was requested; null before the first data, and for changes.',
+      description: 'When the data in its output was requested; null before the first data.',
       resolve: ({ progress }) => spanOf(progress),
     }),
     url: t.string({

@@ -41,7 +41,6 @@ export const textLimits: Readonly<Record<string, number>> = {
   'Query.nodes(ids:)': SEALED_ID,
   'Query.users(email:)': SHORT_TEXT,
   'StartExportInput.query': LONGEST_TEXT,
-  'StartChangesInput.mutation': LONGEST_TEXT,
   'CreateChannelInput.description': LONGEST_TEXT,
   'UpdateChannelInput.description': LONGEST_TEXT,
   'QrDataInput.value': LONGEST_TEXT,

@@ -82,7 +82,7 @@ export function exportDocument(
 ): ExportDocument {
   const type = schema.getQueryType();
   if (operation.operation !== OperationTypeNode.QUERY || !type) {
-    throw new BadUserInput('An export needs a query. Use "startChanges" for a mutation.');
+    throw new BadUserInput('An export needs a query, not a mutation.');
   }
   const rewriting = new Rewriting(schema, document);
   rewriting.refuseDelivery(operation);

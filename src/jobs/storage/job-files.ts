@@ -12,10 +12,6 @@ import {
 import { linesOfSeen, seenRows } from './seen-rows.ts';
 import { JobStorageFailed, storageErrorOf } from './storage-errors.ts';
 import type { StorageSpace } from './storage-space.ts';
-import { type LinePlace, type StoredLine, storedLines } from './stored-lines.ts';
-
-/** A longer line of an input is not read, in bytes. */
-const MOST_LINE_BYTES = 1024 * 1024;
 
 interface JobFilesOptions<R> {
   readonly id: string;
@@ -32,7 +28,7 @@ interface JobFilesOptions<R> {
   readonly newestFence: (() => Promise<number>) | null;
   readonly saved: SavedJob<R>;
   /** The sizes of its files, which can be greater than those of its last checkpoint. */
-  readonly sizes: Readonly<Record<'data' | 'input' | 'record' | 'seen', number>>;
+  readonly sizes: Readonly<Record<'data' | 'record' | 'seen', number>>;
 }
 
 /** Why a process must not write a job. */
@@ -59,7 +55,6 @@ export class JobFiles<R> {
   readonly #options: JobFilesOptions<R>;
   readonly #data: GrowingFile;
   readonly #seen: GrowingFile;
-  readonly #input: GrowingFile;
   #saved: SavedJob<R>;
   #recordBytes: number;
   #turns: Promise<unknown> = Promise.resolve();
@@ -79,7 +74,6 @@ export class JobFiles<R> {
     this.#saved = saved;
     this.#data = new GrowingFile(join(path, outputName), space, sizes.data);
     this.#seen = new GrowingFile(join(path, jobFileNames.seen), space, sizes.seen);
-    this.#input = new GrowingFile(join(path, jobFileNames.input), space, sizes.input);
     this.#recordBytes = sizes.record;
     space.add(sizes.record);
     const { data, seen } = saved.lengths;
@@ -102,14 +96,9 @@ export class JobFiles<R> {
     return isDiscarded ? null : { bytes: data, changedAt };
   }
 
-  /** The size of the input in bytes; `null` without one. */
-  get inputBytes(): number | null {
-    return this.#saved.lengths.input;
-  }
-
   /** The size of all files, in bytes. */
   get bytes(): number {
-    return this.#data.bytes + this.#seen.bytes + this.#input.bytes + this.#recordBytes;
+    return this.#data.bytes + this.#seen.bytes + this.#recordBytes;
   }
 
   /**
@@ -156,18 +145,6 @@ export class JobFiles<R> {
   }
 
   /**
-   * The lines of the input from a place on, by default all; blank ones are counted, but skipped. They are read as they
-   * are consumed, with memory for one line of at most 1 MiB; a longer one has a fault.
-   * @throws JobStorageFailed
-   */
-  async *inputLines(from: LinePlace = { line: 0, offset: 0 }): AsyncGenerator<StoredLine, void> {
-    const to = this.#saved.lengths.input ?? 0;
-    for await (const each of storedLines(this.#input.path, from, to, MOST_LINE_BYTES)) {
-      if (each.text === null || each.text.trim() !== '') yield each;
-    }
-  }
-
-  /**
    * Opens the output for reading, also while it grows. The caller closes it. `null` if it was discarded.
    * @throws JobStorageFailed
    */
@@ -177,13 +154,13 @@ export class JobFiles<R> {
   }
 
   /**
-   * Removes output and input, and keeps the record. Who reads the output can read on.
+   * Removes the output, and keeps the record. Who reads the output can read on.
    * @throws JobStorageFailed
    */
   async discardOutput(): Promise<void> {
     await this.#inTurn(async () => {
       const { changedAt } = this.#saved.lengths;
-      const lengths = { data: 0, seen: 0, input: null, changedAt, isDiscarded: true };
+      const lengths = { data: 0, seen: 0, changedAt, isDiscarded: true };
       await this.#save(this.record, lengths);
       for (const file of this.#files) await file.remove();
     });
@@ -240,7 +217,7 @@ export class JobFiles<R> {
   }
 
   get #files(): readonly GrowingFile[] {
-    return [this.#data, this.#seen, this.#input];
+    return [this.#data, this.#seen];
   }
 
   #append(file: GrowingFile, lines: string): Promise<void> {

@@ -1,9 +1,9 @@
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BadUserInput, reasonOf } from '../../errors.ts';
+import { reasonOf } from '../../errors.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import { isMissing } from '../../storage/text-file.ts';
-import { GrowingFile, sizeOf } from './growing-file.ts';
+import { sizeOf } from './growing-file.ts';
 import { JobFiles } from './job-files.ts';
 import {
   claimFence,
@@ -42,7 +42,7 @@ interface JobFolderOptions<R> {
   /** Whether other processes use it, too: a job of theirs is then written after `claim`. By default not. */
   readonly isShared?: boolean;
   readonly clock: Clock;
-  /** Maximum size of the output and input of all jobs, in bytes. */
+  /** Maximum size of the output of all jobs, in bytes. */
   readonly maxBytes: number;
   /**
    * Reads a record from JSON.
@@ -53,13 +53,6 @@ interface JobFolderOptions<R> {
   readonly outputName: (record: R) => 'data.jsonl' | 'data.csv';
   /** Reports to the operator, in one sentence. */
   readonly complain: (sentence: string) => void;
-}
-
-/** The input of a new job. */
-export interface JobInput {
-  readonly chunks: AsyncIterable<Uint8Array>;
-  /** Maximum size in bytes. */
-  readonly maxBytes: number;
 }
 
 /** What an id can be. It is the name of a folder, and a part of a path in URLs. */
@@ -73,8 +66,8 @@ const MOST_TRIES = 3;
 
 /**
  * The files of all jobs of a gateway, each in a folder `<root>/<id>`: `job.json` with the record and the lengths of the
- * others, `data.jsonl` or `data.csv` with the output, `seen` with the identities of its rows, and `input.jsonl`. A job
- * appears and disappears as a whole, whenever the process ends. Costs no upstream request.
+ * others, `data.jsonl` or `data.csv` with the output, and `seen` with the identities of its rows. A job appears and
+ * disappears as a whole, whenever the process ends. Costs no upstream request.
  *
  * Several processes can share it. No file system writes a file only if its writer is still the owner of a lease, so
  * each owner of a job has files of its own, in a folder with a number that only one process can create: what a former
@@ -194,11 +187,10 @@ export class JobFolder<R> {
   }
 
   /**
-   * Creates a job. Its input is written first: if that fails, or the process ends, there is no job.
-   * @throws JobStorageFull or JobStorageFailed; BadUserInput for an input that is too large; the error of the input;
-   * TypeError for an invalid id.
+   * Creates a job. If that fails, or the process ends, there is no job.
+   * @throws JobStorageFull or JobStorageFailed; TypeError for an invalid id.
    */
-  async create(id: string, record: R, input?: JobInput): Promise<JobFiles<R>> {
+  async create(id: string, record: R): Promise<JobFiles<R>> {
     const { clock, isOwned, root } = this.#options;
     const folder = this.#folderOf(id);
     if (this.#jobs.has(id)) throw new JobStorageFailed('it exists');
@@ -209,13 +201,10 @@ export class JobFolder<R> {
       await mkdir(root, { recursive: true, mode: 0o700 });
       await mkdir(path, { mode: 0o700 });
     });
-    const file = new GrowingFile(join(path, jobFileNames.input), this.#space);
     try {
-      if (input) await writeInput(file, input);
       const lengths: SavedLengths = {
         data: 0,
         seen: 0,
-        input: input ? file.bytes : null,
         changedAt: Math.floor(clock.wall()),
         isDiscarded: false,
       };
@@ -225,21 +214,13 @@ export class JobFolder<R> {
         await rename(path, folder);
       });
       await saveNames(root);
-      const sizes = {
-        data: 0,
-        seen: 0,
-        input: file.bytes,
-        record: Buffer.byteLength(textOfJob(saved)),
-      };
+      const sizes = { data: 0, seen: 0, record: Buffer.byteLength(textOfJob(saved)) };
       const job = this.#filesOf({ id, fence: 0, path: folder, saved, sizes }, true);
       await this.#set(job, null);
       return job;
     } catch (error) {
       await removeJobFiles(path).catch(() => {});
       throw error;
-    } finally {
-      // It is counted as a file of the job by now, or not at all.
-      await file.release();
     }
   }
 
@@ -371,23 +352,20 @@ export class JobFolder<R> {
   async #load(id: string, { fence, path }: JobPlace, isOwned: boolean): Promise<JobFiles<R>> {
     const { isShared, outputName, parse } = this.#options;
     const saved = readSavedJob(path, parse);
-    const { data, input, isDiscarded, seen } = saved.lengths;
+    const { data, isDiscarded, seen } = saved.lengths;
     // Otherwise they are files that the owner writes or removes now.
     if (!isShared) {
       await rm(join(path, jobFileNames.nextRecord), { force: true });
-      const { csv, input: lines, jsonl, seen: rows } = jobFileNames;
-      if (isDiscarded) await removeFiles(path, [csv, jsonl, lines, rows]);
+      const { csv, jsonl, seen: rows } = jobFileNames;
+      if (isDiscarded) await removeFiles(path, [csv, jsonl, rows]);
     }
     const size = (name: string) => sizeOf(join(path, name));
     const sizes = {
       data: await size(outputName(saved.record)),
       seen: await size(jobFileNames.seen),
-      input: await size(jobFileNames.input),
       record: await size(jobFileNames.record),
     };
-    if (sizes.data < data || sizes.seen < seen || sizes.input < (input ?? 0)) {
-      throw new TypeError(SHORT);
-    }
+    if (sizes.data < data || sizes.seen < seen) throw new TypeError(SHORT);
     return this.#filesOf({ id, fence, path, saved, sizes }, isOwned);
   }
 
@@ -397,7 +375,7 @@ export class JobFolder<R> {
       readonly fence: number;
       readonly path: string;
       readonly saved: SavedJob<R>;
-      readonly sizes: Readonly<Record<'data' | 'input' | 'record' | 'seen', number>>;
+      readonly sizes: Readonly<Record<'data' | 'record' | 'seen', number>>;
     },
     isOwned: boolean,
   ): JobFiles<R> {
@@ -412,17 +390,6 @@ export class JobFolder<R> {
       newestFence: isShared ? async () => (await fencesIn(folder))[0] ?? -1 : null,
     });
   }
-}
-
-/** An error of `input` is not one of the storage. */
-async function writeInput(file: GrowingFile, { chunks, maxBytes }: JobInput): Promise<void> {
-  for await (const chunk of chunks) {
-    if (file.bytes + chunk.length > maxBytes) {
-      throw new BadUserInput(`The file is larger than ${maxBytes} bytes.`);
-    }
-    await file.append(chunk);
-  }
-  await file.save();
 }
 
 function ignoreMissing(error: unknown): void {

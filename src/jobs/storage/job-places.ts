@@ -97,10 +97,9 @@ export async function copyJobFiles(
   to: string,
   { lengths, outputName }: { readonly lengths: SavedLengths; readonly outputName: string },
 ): Promise<void> {
-  const { data, input, isReleased = false, seen } = lengths;
+  const { data, isReleased = false, seen } = lengths;
   await copyPart(from, to, { name: outputName, bytes: data, isFinal: isReleased });
   await copyPart(from, to, { name: jobFileNames.seen, bytes: seen, isFinal: isReleased });
-  await copyPart(from, to, { name: jobFileNames.input, bytes: input ?? 0, isFinal: true });
 }
 
 async function copyPart(

@@ -43,8 +43,7 @@ export function openJobFolder(options: OpenOptions): OpenedFolder {
     clock,
     maxBytes,
     parse: parseJobRecord,
-    outputName: ({ task }) =>
-      task.kind === 'EXPORT' && task.format === 'CSV' ? 'data.csv' : 'data.jsonl',
+    outputName: ({ format }) => (format === 'CSV' ? 'data.csv' : 'data.jsonl'),
     complain,
   });
   return {

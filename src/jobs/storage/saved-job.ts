@@ -15,7 +15,6 @@ export const jobFileNames = {
   jsonl: 'data.jsonl',
   csv: 'data.csv',
   seen: 'seen',
-  input: 'input.jsonl',
 } as const;
 
 /** The names of the empty files by which a process requests a state of a job that another one runs. */
@@ -25,11 +24,9 @@ export const turnFileNames = { CANCELED: 'cancel', PAUSED: 'pause' } as const;
 export interface SavedLengths {
   readonly data: number;
   readonly seen: number;
-  /** `null` without an input. */
-  readonly input: number | null;
   /** When `data` has changed, in milliseconds since 1970. */
   readonly changedAt: number;
-  /** Whether output and input were discarded. */
+  /** Whether the output was discarded. */
   readonly isDiscarded: boolean;
   /** Whether its owner has ended its use, so that these files are not written any more. */
   readonly isReleased?: boolean;
@@ -103,10 +100,9 @@ export async function saveNames(folder: string): Promise<void> {
 function isLengths(value: unknown): value is SavedLengths {
   if (typeof value !== 'object' || value === null) return false;
   const members = value as Readonly<Record<string, unknown>>;
-  const { changedAt, data, input, isDiscarded, isReleased = false, seen } = members;
-  const isCounted = [data, seen, changedAt, input ?? 0].every(
+  const { changedAt, data, isDiscarded, isReleased = false, seen } = members;
+  const isCounted = [data, seen, changedAt].every(
     (each) => Number.isSafeInteger(each) && Number(each) >= 0,
   );
-  const isComplete = isCounted && input !== undefined;
-  return isComplete && typeof isDiscarded === 'boolean' && typeof isReleased === 'boolean';
+  return isCounted && typeof isDiscarded === 'boolean' && typeof isReleased === 'boolean';
 }

@@ -1,4 +1,4 @@
-import { storedLines } from './stored-lines.ts';
+import { openOutput } from './data-reader.ts';
 
 /** Identities that are lines as they are. Any other is written as JSON, which begins with a quotation mark. */
 const PLAIN = /^[!#-~][ -~]*$/;
@@ -10,10 +10,19 @@ export function linesOfSeen(identities: readonly string[]): string {
 
 /**
  * The identities in the first bytes of a file, in their order, read as they are consumed.
- * @throws JobStorageFailed if it cannot be read.
+ * @throws JobStorageFailed if it cannot be read, or is shorter.
  */
 export async function* seenRows(path: string, bytes: number): AsyncGenerator<string, void> {
-  for await (const { text } of storedLines(path, { line: 0, offset: 0 }, bytes, Infinity)) {
-    if (text) yield text.startsWith('"') ? (JSON.parse(text) as string) : text;
+  const reader = await openOutput(path, bytes);
+  const decoder = new TextDecoder();
+  let rest = '';
+  try {
+    for await (const piece of reader.pieces(0, bytes)) {
+      const lines = (rest + decoder.decode(piece, { stream: true })).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) yield line.startsWith('"') ? (JSON.parse(line) as string) : line;
+    }
+  } finally {
+    await reader.close();
   }
 }

@@ -19,7 +19,7 @@ export class JobStorageFailed extends Error {
   }
 }
 
-/** There is no room for more output or input: on the disk, in a quota of the system or in the limit of all jobs. */
+/** There is no room for more output: on the disk, in a quota of the system or in the limit of all jobs. */
 export class JobStorageFull extends JobStorageFailed {
   override readonly name = 'JobStorageFull';
 }

@@ -14,7 +14,7 @@ export class StorageSpace {
   }
 
   /**
-   * Takes space for output or input.
+   * Takes space for output.
    * @throws JobStorageFull if there is not enough.
    */
   take(bytes: number): void {

@@ -219,7 +219,7 @@ function registerGauges(
       Object.entries(queued).map(([lane, length]) => [{ upstream, lane }, length] as const),
     ),
   );
-  defineGauges(registry, 'gateway_jobs', 'Exports and bulk changes by state.', ['state'], () =>
+  defineGauges(registry, 'gateway_jobs', 'Jobs by state.', ['state'], () =>
     [...jobs()].map(([state, count]) => [{ state: state.toLowerCase() }, count] as const),
   );
   const failed = 'Share of operations that failed in the last five minutes, without client errors.';

@@ -26,8 +26,6 @@ const JOB = 'id state rowsDone lines callsSpent url error { code }';
 const NESTED = `{ channels { nodes { id name items { nodes {
   ... on LinkItem { id title } ... on QrItem { id title } ... on BioItem { id title }
 } } } } }`;
-const CREATE =
-  'mutation($name: String!, $tag: String!) { createPixel(input: {name: $name, tag: $tag, type: GTM}) { ... on Pixel { name } } }';
 const START =
   'mutation($query: String!) { startExport(input: {query: $query}) { ... on Job { id } } }';
 
@@ -101,22 +99,6 @@ class Team implements AsyncDisposable {
       headers,
     );
     return answer.startExport.id;
-  }
-
-  async startChanges(replica: number, lines: readonly unknown[]): Promise<string> {
-    const query = `mutation($input: StartChangesInput!) { startChanges(input: $input) { ... on Job { id } } }`;
-    const form = new FormData();
-    const variables = { input: { mutation: CREATE, file: null } };
-    form.append('operations', JSON.stringify({ query, variables }));
-    form.append('map', JSON.stringify({ 0: ['variables.input.file'] }));
-    form.append('0', new Blob([lines.map((each) => `${JSON.stringify(each)}\n`).join('')]), 'in');
-    const response = await fetch(`${this.cluster.replica(replica).url}/graphql`, {
-      method: 'POST',
-      headers: { 'apollo-require-preflight': '1' },
-      body: form,
-    });
-    const { data } = (await response.json()) as { data: { startChanges: SeenJob } };
-    return data.startChanges.id;
   }
 
   async job(replica: number, id: string): Promise<SeenJob> {
@@ -232,46 +214,6 @@ describeWith(redisServer, 'A job of several replicas', () => {
         '{ jobs { totalCount } }',
       );
       expect(jobs.totalCount).toBe(1);
-    });
-
-    it('executes each change once, whichever replica is killed or suspended', async () => {
-      await using team = await Team.start();
-      // A new Redis grants no slot for some seconds.
-      await expect
-        .poll(() => team.ask(0, '{ pixels { totalCount } }').then(Boolean, () => false), {
-          timeout: 20_000,
-        })
-        .toBe(true);
-      const lines = Array.from({ length: 25 }, (_, at) => ({
-        name: `team pixel ${at}`,
-        tag: `GTM-${20_000 + at}`,
-      }));
-      const id = await team.startChanges(0, lines);
-      const dice = createDice(2);
-      let strikes = 0;
-      for (; !isDone(await team.job(0, id)) && strikes < 4; strikes += 1) {
-        await pause(200 + dice(600));
-        const { runner } = team;
-        // It still believes that it has the lease when it goes on.
-        if (strikes % 2 === 0) {
-          team.cluster.replica(runner).stop();
-          await pause(2500);
-          team.cluster.replica(runner).continue();
-        } else {
-          await team.replace(runner);
-        }
-      }
-      const done = await team.until(1, id, isDone);
-      expect(strikes).toBeGreaterThan(1);
-      const results = (await team.output(1, done)).toString().trimEnd().split('\n');
-      expect(results.map((line) => JSON.parse(line) as unknown)).toEqual(
-        lines.map(({ name }, at) => ({ line: at + 1, data: { createPixel: { name } } })),
-      );
-      const { pixels } = await team.ask<{ pixels: { totalCount: number } }>(
-        1,
-        '{ pixels(search: "team pixel") { totalCount } }',
-      );
-      expect(pixels.totalCount).toBe(lines.length);
     });
 
     it('waits without Redis, and continues after it', async () => {

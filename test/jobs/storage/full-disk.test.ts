@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { JobStorageFull } from '../../../src/jobs/storage/storage-errors.ts';
-import { chunksOf, contentOf, folderAt, onlyJobAt, removeScratch, scratch } from './job-stage.ts';
+import { contentOf, folderAt, onlyJobAt, removeScratch, scratch } from './job-stage.ts';
 
 /** A small disk; `null` where this user may not make one. */
 const disk = mounted(scratch());
@@ -46,18 +46,5 @@ describe.skipIf(disk === null)('a full disk', () => {
     expect(await contentOf(files)).toEqual(expected);
     expect(await contentOf(await onlyJobAt(root))).toEqual(expected);
     expect(readFileSync(join(root, 'a', 'data.jsonl'), 'utf8')).toBe(expected.data);
-  });
-
-  it('takes no input, and no job for it', async () => {
-    const folder = folderAt(root);
-    await folder.load();
-    const before = folder.bytes;
-    const input = { chunks: chunksOf(line.repeat(100)), maxBytes: 2 ** 20 };
-    await expect(folder.create('b', { mark: 'new' }, input)).rejects.toThrow(JobStorageFull);
-    expect(folder.bytes).toBe(before);
-    await folder.remove('a');
-    expect(folder.bytes).toBe(0);
-    const small = { chunks: chunksOf(line), maxBytes: 2 ** 20 };
-    expect((await folder.create('b', { mark: 'new' }, small)).inputBytes).toBe(1000);
   });
 });

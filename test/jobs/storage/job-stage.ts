@@ -97,9 +97,3 @@ export function openFilesIn(root: string): string[] {
     }
   });
 }
-
-/** Bytes as they arrive. */
-export async function* chunksOf(text: string | Buffer, size = 1000): AsyncGenerator<Uint8Array> {
-  const bytes = Buffer.from(text);
-  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
-}

@@ -73,7 +73,7 @@ function killed(root: string, tail: Tail | null): string {
   const copy = scratch();
   for (const id of readdirSync(root)) {
     mkdirSync(join(copy, id));
-    for (const name of ['job.json', 'job.json.new', 'data.jsonl', 'seen', 'input.jsonl']) {
+    for (const name of ['job.json', 'job.json.new', 'data.jsonl', 'seen']) {
       const from = join(root, id, name);
       if (existsSync(from)) copyFileSync(from, join(copy, id, name));
     }

@@ -21,7 +21,6 @@ import { JobStorageFailed } from '../../../src/jobs/storage/storage-errors.ts';
 import { rounds } from '../../support/rounds.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import {
-  chunksOf,
   contentOf,
   folderAt,
   type Marked,
@@ -199,18 +198,6 @@ describe('a job that another process takes over', () => {
     await files.checkpoint({ mark: 'one' });
     expect((await contentOf(files)).data).toBe('1\n');
     expect(await one.claim('b')).toBeNull();
-  });
-
-  it('keeps its input, which takes no space twice', async () => {
-    const root = scratch();
-    const one = shared(root);
-    await one.create('a', { mark: 'new' }, { chunks: chunksOf('{"a":1}\n'), maxBytes: 100 });
-    const inode = statSync(join(root, 'a', 'input.jsonl')).ino;
-    const next = await claimed(shared(root));
-    const lines: unknown[] = [];
-    for await (const { text } of next.inputLines()) lines.push(text);
-    expect(lines).toEqual(['{"a":1}']);
-    expect(statSync(join(root, 'a', String(next.fence), 'input.jsonl')).ino).toBe(inode);
   });
 
   it('can be read on by who has begun', async () => {

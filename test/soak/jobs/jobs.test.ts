@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { createDice } from '../load.ts';
 import { KilledGateway } from './killed-gateway.ts';
 
-/** `npm run soak:jobs` kills 50 gateways, and makes, deletes and changes 1,000 rows. */
+/** `npm run soak:jobs` kills 50 gateways, and makes and deletes 1,000 rows. */
 const kills = Number(process.env['JOBS_KILLS'] ?? 5);
 const changes = Number(process.env['JOBS_CHANGES'] ?? 60);
 const ranges = 100;
@@ -13,8 +13,6 @@ const TIME_MS = 60_000 + 3000 * kills + 500 * changes;
 const NESTED = `{ channels { nodes { id name items { nodes {
   ... on LinkItem { id title } ... on QrItem { id title } ... on BioItem { id title }
 } } } } }`;
-const CREATE =
-  'mutation($name: String!, $tag: String!) { createPixel(input: {name: $name, tag: $tag, type: GTM}) { ... on Pixel { name } } }';
 
 /** Requests of the gateway that the API has received. */
 const sent = ({ sandbox }: KilledGateway) => sandbox.links.requests.length;
@@ -103,40 +101,4 @@ it('ranges of an output are parts of it', { timeout: TIME_MS }, async () => {
     const part = Buffer.from(await response.arrayBuffer());
     expect(part.equals(whole.subarray(from, to + 1)), `${from}-${to}`).toBe(true);
   }
-});
-
-it('changes are executed once, with kills and lost responses', { timeout: TIME_MS }, async () => {
-  const gateway = await KilledGateway.start();
-  const dice = createDice(seed);
-  // The list is known before the first creation, as it is where pixels are managed.
-  await gateway.ask('{ pixels { totalCount } }');
-  const lines = Array.from({ length: changes }, (_, at) => ({
-    name: `soak pixel ${at}`,
-    tag: `GTM-${10_000 + at}`,
-  }));
-  for (let at = 0; at < changes; at += 15) {
-    const containing = `"soak pixel ${at}"`;
-    gateway.sandbox.links.fault({
-      kind: 'drop',
-      method: 'POST',
-      applied: true,
-      times: 1,
-      containing,
-    });
-  }
-  gateway.sandbox.links.fault({ kind: 'slow', delayMs: 20 });
-  const id = await gateway.startChanges(CREATE, lines);
-  const killed = await gateway.killUntilDone(id, kills, dice);
-  const results = (await (await gateway.output(id)).text())
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as unknown);
-  expect(results).toEqual(
-    lines.map(({ name }, at) => ({ line: at + 1, data: { createPixel: { name } } })),
-  );
-  const store = await gateway.ask<{ pixels: { totalCount: number } }>(
-    '{ pixels(search: "soak pixel") { totalCount } }',
-  );
-  expect(store.pixels.totalCount).toBe(changes);
-  console.info(`${changes} changes, ${killed} kills, ${Math.ceil(changes / 15)} lost responses`);
 });

@@ -100,26 +100,6 @@ export class KilledGateway {
     return startExport.id;
   }
 
-  async startChanges(mutation: string, lines: readonly unknown[]): Promise<string> {
-    const query = `mutation($input: StartChangesInput!) { startChanges(input: $input) { ... on Job { ${JOB} } ... on InvalidInput { message } } }`;
-    const form = new FormData();
-    const variables = { input: { mutation, file: null } };
-    form.append('operations', JSON.stringify({ query, variables }));
-    form.append('map', JSON.stringify({ 0: ['variables.input.file'] }));
-    form.append('0', new Blob([lines.map((each) => `${JSON.stringify(each)}\n`).join('')]), 'in');
-    const response = await fetch(`${this.#url}/graphql`, {
-      method: 'POST',
-      headers: { 'apollo-require-preflight': '1' },
-      body: form,
-    });
-    const { data, errors } = (await response.json()) as {
-      data?: { startChanges: SoakJob };
-      errors?: unknown;
-    };
-    if (!data?.startChanges.id) throw new Error(JSON.stringify(errors ?? data));
-    return data.startChanges.id;
-  }
-
   async job(id: string): Promise<SoakJob> {
     return (await this.ask<{ job: SoakJob }>(`query($id: ID!) { job(id: $id) { ${JOB} } }`, { id }))
       .job;
