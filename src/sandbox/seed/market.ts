@@ -1,8 +1,7 @@
 import { DAY } from '../clock.ts';
 import { keyOf } from '../links/store.ts';
 import type { Item, MarketStore, Purchase, Seller } from '../market/store.ts';
-import { type Kind, MARKET_WORDS } from './market-words.ts';
-import { SEED_DAY } from './words.ts';
+import { type Kind, MARKET_WORDS, SEED_DAY } from './words.ts';
 
 /** The keys of the seller with items, and of one without items. */
 export const MARKET_KEYS = { seller: keyOf('market seller'), empty: keyOf('market newcomer') };
