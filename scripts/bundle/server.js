@@ -34,8 +34,6 @@ const { output } = await bundle.generate({
   comments: false,
   // Names and lines stay, for stack traces. V8 keeps a source with any other letter at twice the size.
   minify: { compress: false, mangle: false, codegen: { asciiOnly: true, removeWhitespace: false } },
-  // What cannot be written in ASCII, so that all else can.
-  codeSplitting: { groups: [{ name: 'refusal-words', test: /refusal-words\.ts$/ }] },
 });
 await bundle.close();
 

@@ -1,6 +1,5 @@
 import { isPresent } from '../upstream/decode/fields.ts';
 import type { Creation, Known, List, Repeatable, Row, RowEvidence } from '../upstream/request.ts';
-import { saysAlreadyThere } from '../upstream/wire/refusal-words.ts';
 import type { Comparison, Likeness } from './likeness.ts';
 
 /** The members that a write gives to a row of a list; `null` or absent for the others. */
@@ -8,14 +7,6 @@ type Given<R extends Row> = { readonly [Member in keyof R]?: Comparison | null }
 
 /** A write whose second request has the same effect as the first. */
 export const repeatable: Repeatable<never> = { kind: 'repeatable' };
-
-/** The evidence of a write that adds a thing to the row: a second request can be rejected because it is there. */
-export function assignment<T>(value: T): Repeatable<T> {
-  return {
-    kind: 'repeatable',
-    appliedBefore: ({ reason }) => (saysAlreadyThere(reason) ? value : null),
-  };
-}
 
 interface CreationTraits<R extends Row> {
   /** When a row was created, if the list provides it. */

@@ -1,5 +1,4 @@
 import type { Api, JudgeContext, RawAnswer, Verdict } from '../upstream/request.ts';
-import { saysInvalidCode } from '../upstream/wire/refusal-words.ts';
 import {
   failureVerdict,
   limitVerdict,
@@ -66,7 +65,7 @@ function judge(answer: RawAnswer, context: JudgeContext): Verdict {
   if (answer.status === 404 && plainText(members['msg']) === '') {
     return unusableVerdict(404, 'JSON without a `msg` member');
   }
-  if (saysInvalidCode(reason)) return { kind: 'absent', reason };
+  if (/^invalid purchase code\b/i.test(reason)) return { kind: 'absent', reason };
   if (reason !== '' || answer.status === 401 || answer.status === 403) {
     return failureVerdict(answer.status, message);
   }

@@ -25,43 +25,6 @@ function evidenceOf<T, K extends Evidence<T>['kind']>(
   return evidence as Extract<Evidence<T>, { kind: K }>;
 }
 
-describe('an assignment', () => {
-  const { appliedBefore } = evidenceOf(assignItemToChannel(7, { type: 'QR', id: 3 }), 'repeatable');
-  const second = (reason: string) => appliedBefore?.({ kind: 'rejected', reason });
-
-  it.each([
-    'The item is already in the channel.',
-    'Link has already been added to this campaign',
-    'This channel already contains this item.',
-    'El elemento ya está en el canal.',
-    'Este item já existe no canal.',
-    'Cet élément est déjà dans la chaîne.',
-    'L’elemento è già presente.',
-    'Das Element ist bereits im Kanal vorhanden.',
-    'Het item is al toegevoegd.',
-    'Element został już dodany.',
-    'Элемент уже добавлен.',
-    'Öğe zaten kanalda.',
-    '该项目已在频道中。',
-    '既に追加されています。',
-  ])('was applied before if its repetition is rejected with "%s"', (reason) => {
-    expect(second(reason)).toEqual({ id: 7 });
-  });
-
-  it.each([
-    'The item is already in another channel.',
-    'You have already reached the maximum number of items.',
-    'This channel already has 100 items.',
-    'Das Element ist bereits in einem anderen Kanal enthalten.',
-    'Le canal a déjà atteint sa limite.',
-    'The API gave no reason.',
-    'The item is not valid.',
-    'Item does not exist.',
-  ])('is rejected if its repetition is rejected with "%s"', (reason) => {
-    expect(second(reason)).toBeNull();
-  });
-});
-
 it('a deletion was applied before if its repetition finds no row', () => {
   const { appliedBefore } = evidenceOf(deleteChannel(7), 'repeatable');
   expect(appliedBefore?.({ kind: 'absent', reason: 'Gone' })).toEqual({ id: 7 });

@@ -10,9 +10,8 @@ import {
   readRateLimit,
   readRetryAfter,
 } from './rate-limit-headers.ts';
-import { HIDDEN, relayable } from './relayed-words.ts';
 import { sendOverWire, WireError, type WireRequest } from './send.ts';
-import { bareJson, plainText } from './verdict.ts';
+import { bareJson, HIDDEN, plainText, presentable } from './verdict.ts';
 
 /** The API, its base URL and its timeout. */
 export interface ExchangeOptions {
@@ -143,7 +142,11 @@ function understand<T>(
   const wallMs = upstreamWallMs(answer, options.clock);
   const feedback = readFeedback(answer, wallMs, options);
   const context = { method: call.method, wallMs };
-  const verdict = presentable(options, call, judge(options.api, answer, context, secret));
+  const judged = judge(options.api, answer, context, secret);
+  const verdict =
+    'reason' in judged
+      ? { ...judged, reason: presentable(judged.reason, options.baseUrl) }
+      : judged;
   switch (verdict.kind) {
     case 'limited': {
       const refused = { retryAfterMs: verdict.retryAfterMs };
@@ -181,28 +184,6 @@ function judge(api: Api, answer: RawAnswer, context: JudgeContext, secret: strin
   return text === answer.text ? verdict : api.judge({ ...answer, text }, context);
 }
 
-/** The text of a caller that messages may repeat. */
-const MAX_SENT = 64 * 1024;
-
-/** A verdict whose reason callers may read. */
-function presentable(
-  { baseUrl, timeZone }: ExchangeOptions,
-  call: Call<unknown>,
-  verdict: Verdict,
-): Verdict {
-  if (!('reason' in verdict)) return verdict;
-  return {
-    ...verdict,
-    reason: relayable(verdict.reason, { baseUrl, sent: () => textsSent(call, timeZone) }),
-  };
-}
-
-function textsSent({ body, path, query }: Call<unknown>, timeZone: string): string {
-  const members = typeof body === 'function' ? body({ timeZone }) : body;
-  const texts = [decodeURIComponent(path), ...Object.values({ ...query, ...members })];
-  return texts.map(String).join(' ').slice(0, MAX_SENT);
-}
-
 function decode<T>(
   options: ExchangeOptions,
   call: Call<T>,
@@ -216,7 +197,7 @@ function decode<T>(
   try {
     const value = call.decode(body, context);
     const bytes = answer.text.length * BYTES_PER_CHARACTER;
-    return { kind: 'value', value, bytes, message: () => messageIn(body, options, call, secret) };
+    return { kind: 'value', value, bytes, message: () => messageIn(body, options.baseUrl, secret) };
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     return { kind: 'failure', failure: { kind: 'invalid', detail: error.message } };
@@ -224,17 +205,12 @@ function decode<T>(
 }
 
 /** The message of a successful response for callers: without addresses, secrets and markup. */
-function messageIn(
-  body: unknown,
-  { baseUrl, timeZone }: ExchangeOptions,
-  call: Call<unknown>,
-  secret: string,
-): string {
+function messageIn(body: unknown, baseUrl: string, secret: string): string {
   const { message } = asMap(body) ?? {};
   if (typeof message !== 'string') return '';
   // A long message is cut, so the key is removed before.
   const hidden = secret === '' ? message : message.replaceAll(secret, HIDDEN);
-  return relayable(plainText(hidden), { baseUrl, sent: () => textsSent(call, timeZone) });
+  return presentable(plainText(hidden), baseUrl);
 }
 
 function compose(options: ExchangeOptions, call: Call<unknown>, secret: string): WireRequest {

@@ -1,10 +1,12 @@
 import { asMap, decodeText, parseInteger } from '../decode/fields.ts';
 import type { RawAnswer, Verdict } from '../request.ts';
 import { readRateLimit, readRetryAfter } from './rate-limit-headers.ts';
-import { meaningOf } from './refusal-words.ts';
 
 /** Maximum length of a message: some installations send a stack trace. */
 const maxReasonLength = 300;
+
+/** Replaces a key in a message. */
+export const HIDDEN = '[hidden]';
 
 const noReason = 'The API gave no reason.';
 
@@ -148,16 +150,27 @@ function faulty(status: number, what: string): Verdict {
 }
 
 /**
- * What a JSON failure means. 404 is absence; the message decides next, because the status of a failure
- * is not documented and is often 200; then the status; what remains is a refusal with its reason.
+ * The English words of failures, which can have status 200: the key lacks the permission, it is not valid, or there is no
+ * such object. Any other message is that of a rejection.
+ */
+const noPermission =
+  /\bpermissions?\b|\bprivileges?\b|\bforbidden\b|\bscopes?\b|\bnot authori[sz]ed\b|\baccess denied\b|\badmin\w*[\s-]only\b|\bmust be an admin/i;
+const badKey =
+  /^unauthori[sz]ed\b|\bunauthenticated\b|\bapi[\s_-]?key\b|\b(?:invalid|expired) token\b/i;
+const nothingThere = /\bnot found\b|\b(?:does not|doesn['’]t) exist\b|\bno such\b/i;
+
+/**
+ * What a JSON failure means. The statuses 404 and 401 are certain; the message decides next, because the status of a
+ * failure is not documented and is often 200; what remains is a refusal with its reason.
  */
 export function failureVerdict(status: number, message: unknown): Verdict {
   const reason = plainText(message) || noReason;
   if (status === 404) return { kind: 'absent', reason };
-  const meaning = meaningOf(reason);
-  if (meaning === 'unauthenticated' || status === 401) return { kind: 'unauthenticated' };
-  if (meaning === 'forbidden' || status === 403) return { kind: 'forbidden' };
-  if (meaning === 'absent') return { kind: 'absent', reason };
+  if (status === 401) return { kind: 'unauthenticated' };
+  if (noPermission.test(reason)) return { kind: 'forbidden' };
+  if (badKey.test(reason)) return { kind: 'unauthenticated' };
+  if (status === 403) return { kind: 'forbidden' };
+  if (nothingThere.test(reason)) return { kind: 'absent', reason };
   if (status >= 500) return { kind: 'unavailable', detail: `HTTP ${status} with a JSON error` };
   return { kind: 'rejected', reason };
 }
@@ -181,6 +194,25 @@ export function plainText(message: unknown): string {
   if (text.length <= maxReasonLength) return text;
   // A cut within an emoji would leave half of a character.
   return `${text.slice(0, maxReasonLength - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
+}
+
+/** URLs, IP addresses with or without a port, and paths of files: what a message can reveal of an installation. */
+const addresses =
+  /[a-z][a-z\d+.-]*:\/\/\S*[\w/]|\b\d{1,3}(?:\.\d{1,3}){3}\b(?::\d+)?|(?<![\w/])(?:\/[\w.@~-]+){2}(?:\S*\w)?|\b[a-z]:\\\S*\w/gi;
+/** A word of letters and digits that is as long as a key or a token. */
+const secrets = /\b(?=\w*\d)(?=\w*[a-z])\w{16,}\b/gi;
+
+/** A message for callers: without addresses, that of the upstream among them, and without what may be a key. */
+export function presentable(message: string, baseUrl: string): string {
+  const { host } = new URL(baseUrl);
+  // A host without a dot can be an ordinary word.
+  const names = (word: string): boolean => host.includes('.') && word.toLowerCase().includes(host);
+  return message
+    .replaceAll('\\/', '/')
+    .split(' ')
+    .map((word) => word.replace(names(word) ? /\S*\w/ : addresses, '[address]'))
+    .join(' ')
+    .replace(secrets, HIDDEN);
 }
 
 function collectTexts(message: unknown, texts: string[], depth: number): void {

@@ -39,29 +39,10 @@ const reads = [
 const scopes = [
   'You do not have permission to access this endpoint.',
   'This API key does not have the required scope.',
-  'Your API key is not allowed to access users',
   'Your API key has insufficient privileges.',
-  'Insufficient scope',
-  'Missing scope: qr:read',
-  'You are not allowed to view this resource.',
   'You are not authorised to do this',
   'Access denied.',
-  'Access to this resource has been restricted',
-  'You do not have access to this feature',
-  'No tienes permiso para hacer esto',
-  'Você não tem permissão para acessar este recurso',
-  'Zugriff verweigert',
-  'Keine Berechtigung für diesen Bereich',
-  'Acc&egrave;s refus&eacute;',
-  'Accesso negato',
-  'Geen toegang',
-  'Brak uprawnień',
-  'Доступ запрещён',
-  'Erişim engellendi',
-  'Bu işlem için yetkiniz yok',
-  '权限不足',
-  'アクセスが拒否されました',
-  '권한이 없습니다',
+  'This is for admins only.',
 ];
 
 describe('A refusal for what the key may do', () => {
@@ -90,43 +71,20 @@ describe('A refusal for what the key may do', () => {
 });
 
 describe('A refusal because there is no such thing', () => {
-  it.each([
-    'User not found',
-    'The requested user does not exist.',
-    'No user found with this id',
-    'Cannot find that user',
-    'Invalid user ID',
-    'This user has been deleted',
-    'Usuario no encontrado',
-    'El usuario no existe',
-    'Usuário não encontrado.',
-    'Utilisateur introuvable',
-    'L&#039;utilisateur n&#039;existe pas',
-    'Benutzer nicht gefunden',
-    'Der Benutzer existiert nicht.',
-    'Utente non trovato',
-    'Gebruiker niet gevonden',
-    'Nie znaleziono użytkownika',
-    'Пользователь не найден',
-    'Kullanıcı bulunamadı',
-    '用户不存在',
-    'ユーザーが見つかりません',
-    '사용자를 찾을 수 없습니다',
-    'المستخدم غير موجود',
-  ])('is null in any language: %s', async (message) => {
-    const { data, errors } = await ask('{ row: user(id: 3) { email } }', { error: true, message });
-    expect({ data, errors }).toEqual({ data: { row: null }, errors: [] });
-  });
+  it.each(['User not found', 'The requested user does not exist.', 'No such user'])(
+    'is null by its words: %s',
+    async (message) => {
+      const { data, errors } = await ask('{ row: user(id: 3) { email } }', {
+        error: true,
+        message,
+      });
+      expect({ data, errors }).toEqual({ data: { row: null }, errors: [] });
+    },
+  );
 
-  it.each([
-    'Invalid purchase code',
-    'Código de compra inválido',
-    'Ungültiger Kaufcode',
-    'Code d’achat invalide',
-    'Неверный код покупки',
-  ])('is null for a purchase in any language: %s', async (msg) => {
+  it('is null for a purchase, in the documented words', async () => {
     const query = '{ row: purchase(code: "x") { code } }';
-    const { data, errors } = await ask(query, { status: 'error', msg });
+    const { data, errors } = await ask(query, { status: 'error', msg: 'Invalid purchase code' });
     expect({ data, errors }).toEqual({ data: { row: null }, errors: [] });
   });
 

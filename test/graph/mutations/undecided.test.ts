@@ -116,26 +116,3 @@ describe('another client does not confuse the gateway', () => {
     expect(data?.result['databaseId']).toBe(old + 1);
   });
 });
-
-it('an assignment that the API rejects as there already has happened', async () => {
-  const item = await newest('/api/qr', 'qrs');
-  const id = await newest('/api/channels', 'channels');
-  const mutation = {
-    field: `assignItemToChannel(channelId: ${id}, type: QR, itemId: ${item})`,
-    typename: 'Channel',
-  };
-  stage.world.sandbox.links.fault({ kind: 'drop', applied: true, method: 'POST', times: 1 });
-  stage.world.sandbox.links.fault({
-    kind: 'answer',
-    method: 'POST',
-    times: 1,
-    rewrite: ({ headers }) => ({
-      status: 200,
-      headers,
-      body: { error: 1, message: 'The item is already in this channel.' },
-    }),
-  });
-  const { data, extensions } = await stage.send(mutation);
-  expect(data?.result).toEqual({ kind: 'Channel', databaseId: id });
-  expect(extensions.idempotency).toMatchObject([{ outcome: 'RECONCILED', upstreamCalls: 2 }]);
-});
