@@ -1,125 +1,60 @@
-import { hash } from 'node:crypto';
-import {
-  type CryptoKey,
-  createRemoteJWKSet,
-  customFetch,
-  errors,
-  type FlattenedJWSInput,
-  type JWSHeaderParameters,
-} from 'jose';
+import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'jose';
 import { GatewayError } from '../../errors.ts';
-import type { Clock } from '../../scheduling/clock.ts';
+import type { AuthWorld } from '../authenticate.ts';
 
-/** The keys that tokens are verified with. */
-export interface KeySet {
-  /** Another number whenever the keys are others than before. */
-  readonly revision: number;
-  /**
-   * Whether the keys may be used. Refreshes them when they are due, so it is called for every request, also for
-   * one whose token was verified before.
-   */
-  readonly isUsable: () => boolean;
-  /**
-   * The key of a token, and the revision that it was taken from.
-   * @throws JOSEError if the set has no such key.
-   * @throws GatewayError `UPSTREAM_UNAVAILABLE` if keys are needed and not available.
-   */
-  readonly find: (header: JWSHeaderParameters, token: FlattenedJWSInput) => Promise<FoundKey>;
-}
-
-interface FoundKey {
-  readonly key: CryptoKey | Uint8Array;
-  readonly revision: number;
-}
-
-/** Keys of this age are refreshed while they are still used. */
-const REFRESH_AFTER_MS = 600_000;
-/** Keys of this age are no longer used: one of them may have been revoked. */
-const WORTHLESS_AFTER_MS = 24 * 3_600_000;
-/** A token with an unknown key has the keys fetched at most this often, since anyone can make one up. */
-const COOL_DOWN_MS = 30_000;
-/** Without any keys, they are fetched at most this often. */
-const RETRY_AFTER_MS = 1000;
+/** Keys of this age are fetched again before one of them is used. */
+const MAX_AGE_MS = 3_600_000;
 /** How long one fetch may take. */
 const TIMEOUT_MS = 5000;
 /** Far more than any provider has keys. */
 const MAX_BYTES = 1024 * 1024;
+/** After a failure, the keys are not fetched for this time. */
+const RETRY_AFTER_MS = 1000;
 
 /**
- * The keys of an identity provider, by URL. New keys are fetched when a token needs them, and an outage of the
- * provider is bridged for a day. Ages are measured on the gateway's clock, so jose never fetches by itself.
+ * The keys of an identity provider, by URL: fetched when the first token needs them, again each hour, and for a token
+ * with an unknown key, twice a minute at most. The function that it returns throws `UPSTREAM_UNAVAILABLE` if the keys
+ * are not available.
  */
 export function createJwks(
   url: string,
-  world: {
-    readonly clock: Clock;
-    readonly fetch: typeof fetch;
-    readonly complain: (sentence: string) => void;
-  },
-): KeySet {
-  const { clock } = world;
-  const remote = createRemoteJWKSet(new URL(url), {
-    cacheMaxAge: Number.POSITIVE_INFINITY,
-    cooldownDuration: Number.POSITIVE_INFINITY,
+  { clock, complain, fetch }: Pick<AuthWorld, 'clock' | 'complain' | 'fetch'>,
+): JWTVerifyGetKey {
+  let failedAt = Number.NEGATIVE_INFINITY;
+  const hasJustFailed = (): boolean => clock.now() - failedAt < RETRY_AFTER_MS;
+  const keys = createRemoteJWKSet(new URL(url), {
+    cacheMaxAge: MAX_AGE_MS,
     timeoutDuration: TIMEOUT_MS,
-    [customFetch]: async (address, options) => bounded(await world.fetch(address, options)),
+    async [customFetch](address, options) {
+      if (hasJustFailed()) throw new TypeError('the keys could not be loaded a moment ago');
+      return bounded(await fetch(address, options));
+    },
   });
-  let loadedAt = Number.NEGATIVE_INFINITY;
-  let triedAt = Number.NEGATIVE_INFINITY;
-  let revision = 0;
-  let contents = '';
-
-  const mayTry = (everyMs: number): boolean => remote.reloading || clock.now() - triedAt >= everyMs;
-  /** `everyMs` is how often it may be tried. */
-  const load = async (everyMs: number): Promise<void> => {
-    if (!remote.reloading) triedAt = clock.now();
+  return async (header, token) => {
     try {
-      await remote.reload();
+      return await keys(header, token);
     } catch (cause) {
-      world.complain('The keys at AUTH_JWT_JWKS_URL cannot be loaded.');
-      throw unavailable(everyMs, cause);
-    }
-    loadedAt = clock.now();
-    const loaded = hash('sha256', JSON.stringify(remote.jwks()));
-    if (loaded !== contents) revision += 1;
-    contents = loaded;
-  };
-
-  const isUsable = (): boolean => {
-    const ageMs = clock.now() - loadedAt;
-    if (ageMs >= WORTHLESS_AFTER_MS) return false;
-    if (ageMs >= REFRESH_AFTER_MS && mayTry(COOL_DOWN_MS) && !remote.reloading) {
-      // This token is checked with the keys from before; `load` has complained to the operator.
-      load(COOL_DOWN_MS).catch(() => undefined);
-    }
-    return true;
-  };
-
-  /** jose chooses among the keys at once; to import the chosen one may outlast the set that it is of. */
-  const take = async (header: JWSHeaderParameters, token: FlattenedJWSInput): Promise<FoundKey> => {
-    const takenFrom = revision;
-    return { key: await remote(header, token), revision: takenFrom };
-  };
-
-  return {
-    get revision() {
-      return revision;
-    },
-    isUsable,
-    async find(header, token) {
-      if (!isUsable()) {
-        if (!mayTry(RETRY_AFTER_MS)) throw unavailable(RETRY_AFTER_MS);
-        await load(RETRY_AFTER_MS);
+      if (isOfToken(cause)) throw cause;
+      if (!hasJustFailed()) {
+        failedAt = clock.now();
+        complain('The keys at AUTH_JWT_JWKS_URL cannot be loaded.');
       }
-      try {
-        return await take(header, token);
-      } catch (error) {
-        if (!(error instanceof errors.JWKSNoMatchingKey) || !mayTry(COOL_DOWN_MS)) throw error;
-        await load(COOL_DOWN_MS);
-        return take(header, token);
-      }
-    },
+      throw new GatewayError(
+        'UPSTREAM_UNAVAILABLE',
+        'The keys of the identity provider are not available. Retry later.',
+        { details: { retryAfterMs: RETRY_AFTER_MS }, cause },
+      );
+    }
   };
+}
+
+/** Whether an error says that a token has no key in the set; others are about the set. */
+function isOfToken(error: unknown): boolean {
+  return (
+    error instanceof errors.JWKSNoMatchingKey ||
+    error instanceof errors.JWKSMultipleMatchingKeys ||
+    error instanceof errors.JOSENotSupported
+  );
 }
 
 /** The same response, limited to the maximum size of keys. */
@@ -134,12 +69,4 @@ function bounded(response: Response): Response {
   });
   const { headers, status, statusText } = response;
   return new Response(response.body?.pipeThrough(limit) ?? null, { headers, status, statusText });
-}
-
-function unavailable(retryAfterMs: number, cause?: unknown): GatewayError {
-  return new GatewayError(
-    'UPSTREAM_UNAVAILABLE',
-    'The keys of the identity provider are not available. Retry later.',
-    { details: { retryAfterMs }, cause },
-  );
 }

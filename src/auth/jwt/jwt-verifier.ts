@@ -1,10 +1,16 @@
-import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose';
+import {
+  errors,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  type JWTVerifyOptions,
+  jwtVerify,
+} from 'jose';
 import { GatewayError } from '../../errors.ts';
 import type { AuthWorld, JwtConfig, TokenFault } from '../authenticate.ts';
 import { type CallerClasses, DEFAULT_CLASS } from '../caller-class.ts';
 import { unauthenticated } from '../refusal.ts';
 import { highestRole } from '../viewer.ts';
-import type { KeySet } from './jwks.ts';
+import { createJwks } from './jwks.ts';
 import type { VerifiedToken } from './verified-tokens.ts';
 
 /**
@@ -27,23 +33,20 @@ const ASYMMETRIC = [
 const LONGEST_NAME = 1024;
 
 /**
- * Verifies a token, and calls `onKey` as soon as its key is found, with the revision of its set. A token without
- * `exp` would be valid without limit and is rejected.
+ * Verifies a token. One without `exp` would be valid without limit and is rejected.
  * Implements: RFC 7519 section 7.2, RFC 8725.
  * @throws GraphQLError `UNAUTHENTICATED` if the token is not valid.
  * @throws GatewayError `UPSTREAM_UNAVAILABLE` if its key is not available.
  */
-type VerifyJwt = (token: string, onKey: (revision: number) => void) => Promise<VerifiedToken>;
+type VerifyJwt = (token: string) => Promise<VerifiedToken>;
 
 /** Tolerated difference between the clocks of the provider and the gateway. */
-export const CLOCK_TOLERANCE_SECONDS = 5;
+const CLOCK_TOLERANCE_SECONDS = 5;
 
-/** Verifies the tokens that `config` describes, with `keys`. */
-export function createJwtVerifier(
-  config: JwtConfig,
-  keys: KeySet,
-  { classes, clock, rejected }: Pick<AuthWorld, 'classes' | 'clock' | 'rejected'>,
-): VerifyJwt {
+/** Verifies the tokens that `config` describes. */
+export function createJwtVerifier(config: JwtConfig, world: AuthWorld): VerifyJwt {
+  const { classes, clock, rejected } = world;
+  const keys = keysOf(config, world);
   const algorithms = 'jwksUrl' in config.keys ? ASYMMETRIC : ['HS256'];
   const options: JWTVerifyOptions = {
     algorithms,
@@ -65,21 +68,10 @@ export function createJwtVerifier(
     rejected({ reason, expected: expected[reason] });
     return unauthenticated('The token is not valid.', true);
   };
-  return async (token, onKey) => {
+  return async (token) => {
     let payload: JWTPayload;
-    let { revision } = keys;
     try {
-      const verified = await jwtVerify(
-        token,
-        async (header, input) => {
-          const found = await keys.find(header, input);
-          revision = found.revision;
-          onKey(revision);
-          return found.key;
-        },
-        options,
-      );
-      payload = verified.payload;
+      ({ payload } = await jwtVerify(token, keys, options));
     } catch (error) {
       if (error instanceof GatewayError) throw error;
       const invalid = notValid(reasonOf(error));
@@ -94,21 +86,24 @@ export function createJwtVerifier(
     const role = highestRole(wordsIn(payload, config.rolesClaim));
     const callerClass = classIn(payload, config.classClaim, classes);
     const viewer = { name: sub, role, ...(callerClass === undefined ? {} : { callerClass }) };
-    return { viewer, revision, notBefore: nbf, expires: exp };
+    return { viewer, verifiedAt: clock.now(), notBefore: nbf, expires: exp };
   };
+}
+
+/** The keys of the provider, or the one key that a shared secret is. */
+function keysOf({ keys }: JwtConfig, world: AuthWorld): JWTVerifyGetKey {
+  if ('jwksUrl' in keys) return createJwks(keys.jwksUrl, world);
+  const key = new TextEncoder().encode(keys.secret);
+  return async () => key;
 }
 
 /**
  * Whether the clock is between a token's `nbf` and `exp`, give or take the tolerance. jose compares the
  * same way, with the time rounded down to whole seconds.
  */
-export function isTimely(
-  { expires, notBefore }: VerifiedToken,
-  wallMs: number,
-  toleranceSeconds: number,
-): boolean {
+export function isTimely({ expires, notBefore }: VerifiedToken, wallMs: number): boolean {
   const now = Math.floor(wallMs / 1000);
-  return notBefore <= now + toleranceSeconds && expires > now - toleranceSeconds;
+  return notBefore <= now + CLOCK_TOLERANCE_SECONDS && expires > now - CLOCK_TOLERANCE_SECONDS;
 }
 
 /** The claims that jose compares, by the reasons why a token differs. */

@@ -5,8 +5,8 @@ import type { Viewer } from '../viewer.ts';
 /** What the verification of a token found. The token itself is not part of it. */
 export interface VerifiedToken {
   readonly viewer: Viewer;
-  /** The revision of the key set with which its signature was verified. */
-  readonly revision: number;
+  /** When it was verified, on `clock.now()`. */
+  readonly verifiedAt: number;
   /** Its `nbf`, in seconds since the epoch; -Infinity if missing. */
   readonly notBefore: number;
   /** Its `exp`, in seconds since the epoch. */
