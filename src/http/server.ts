@@ -21,7 +21,7 @@ import { requestIdOf, runInTurn, setSecurityHeaders } from './door/every-request
 import { rangesNaming } from './door/headers/accept.ts';
 import type { Codings } from './encoding/codings.ts';
 import { encodeResponse } from './encoding/encode-response.ts';
-import type { Answer, BuiltPages } from './pages/built-pages.ts';
+import type { BuiltPages } from './pages/built-pages.ts';
 import type { LandingPage } from './pages/landing.ts';
 import { ALLOWED_METHODS, errorAnswer, refuseTunnel, respond, textAnswer } from './respond.ts';
 import { Drain } from './socket/drain.ts';
@@ -64,7 +64,7 @@ export interface HttpOptions {
   /** Answers from memory if possible; `null` if disabled. */
   readonly fastPath: FastPath | null;
   /** What a browser gets on `/graphql`. */
-  readonly graphiql: Answer;
+  readonly graphiql: ReturnType<BuiltPages['document']>;
   /** Answers `/`. */
   readonly landing: LandingPage;
   /** Handles `/files/...`; `null` if uploads are impossible. */

@@ -16,7 +16,7 @@ import {
 import { inPieces, SharedFile } from './shared-file.ts';
 
 /** Serves a page or a part of one, by GET or HEAD. Never rejects. */
-export type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** What `npm run build` makes for browsers, beside the server: pages, which send no request to other hosts. */
 export interface BuiltPages {
