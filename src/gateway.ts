@@ -253,10 +253,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
         await shutDown({
           clock,
           servers: operators ? [http, operators] : [http],
-          endStreams: () => {
-            live.end();
-            console.end();
-          },
+          endStreams: () => live.end(),
           clients: backends.clients,
           dispatcher,
           graceMs: config.shutdownGraceMs,

@@ -13,8 +13,7 @@ import type { Backends } from './backends.ts';
 import type { Config } from './config/config.ts';
 import type { OwnKeys } from './config/own-key.ts';
 import { createConsoleRoutes } from './console/console-routes.ts';
-import { createConsole } from './console/create-console.ts';
-import type { ConsoleFeed } from './console/feed.ts';
+import { type ConsoleStates, createConsole } from './console/create-console.ts';
 import type { Digest } from './digest.ts';
 import { createFilesRoute } from './files/files.ts';
 import { createJobDataRoute, type JobDownload } from './files/job-data.ts';
@@ -113,7 +112,7 @@ export interface Servers {
   /** All live queries; `null` if disabled. */
   readonly live: LiveHub;
   /** The data of the console; `null` if metrics are disabled. */
-  readonly console: ConsoleFeed;
+  readonly console: ConsoleStates;
 }
 
 /** A job as it is downloaded. */
@@ -326,7 +325,7 @@ function createGraphql(
 interface HttpParts {
   readonly graphql: Servers['graphql'];
   readonly state: GatewayState;
-  readonly console: ConsoleFeed;
+  readonly console: ConsoleStates;
 }
 
 function httpOptions(
@@ -398,7 +397,7 @@ function httpOptions(
       metrics,
       console: createConsoleRoutes({
         page: builtPages.document('console'),
-        feed: console,
+        console,
         usage,
         maskError,
         hasRoles: config.auth.mode === 'token' || config.auth.mode === 'jwt',

@@ -1,20 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Viewer } from '../auth/viewer.ts';
 import { GatewayError } from '../errors.ts';
 import type { MaskError } from '../graphql/mask-error.ts';
 import type { Admission } from '../http/door/admission.ts';
 import { isLocal } from '../http/door/local-caller.ts';
-import { errorAnswer, jsonAnswer, respond, textAnswer } from '../http/respond.ts';
-import type { AtOnce } from '../scheduling/at-once.ts';
+import { errorAnswer, jsonAnswer, respond } from '../http/respond.ts';
 import type { Usage } from '../usage/usage.ts';
 import { usageCsv } from '../usage/usage-report.ts';
-import type { ConsoleFeed, ConsoleRights } from './feed.ts';
+import type { ConsoleStates } from './create-console.ts';
 import { csvAnswer, usageFor } from './usage-pages.ts';
 
 interface ConsoleOptions {
   /** Serves the page that shows the state. */
   readonly page: ConsoleRoute;
-  readonly feed: ConsoleFeed;
+  readonly console: Pick<ConsoleStates, 'text'>;
   /** Counts requests by caller; `null` if nothing is recorded. */
   readonly usage: Usage | null;
   readonly maskError: MaskError;
@@ -23,12 +21,7 @@ interface ConsoleOptions {
 }
 
 /** The paths of the console. */
-type ConsolePath =
-  | '/console'
-  | '/console.json'
-  | '/console/events'
-  | '/console/usage.csv'
-  | '/console/usage.json';
+type ConsolePath = '/console' | '/console.json' | '/console/usage.csv' | '/console/usage.json';
 
 /** Handles a path of the console. Never rejects. */
 type ConsoleRoute = (
@@ -38,88 +31,58 @@ type ConsoleRoute = (
 ) => void;
 
 /**
- * The console: its page, and the state of the gateway for it. `/console.json` returns that once, `/console/events`
- * sends it every second as server-sent events. It contains names of callers for viewers on this machine, and for
- * tokens of administrators. Costs no upstream request.
+ * The console: its page, and the state of the gateway for it, as `/console.json`. It contains names of callers for
+ * viewers on this machine, and for tokens of administrators. Costs no upstream request.
  */
 export function createConsoleRoutes(
   options: ConsoleOptions,
 ): Readonly<Record<ConsolePath, ConsoleRoute>> {
-  const { feed, page, usage } = options;
-  const withRights =
+  const { console, page, usage } = options;
+  const answered =
     (
       answer: (
         response: ServerResponse,
-        rights: ConsoleRights,
+        named: boolean,
         request: IncomingMessage,
       ) => void | Promise<void>,
     ) =>
     (request: IncomingMessage, response: ServerResponse, admission: Admission): void => {
-      const answered = rightsOf(request, admission, options).then((rights) => {
-        return request.destroyed ? undefined : answer(response, rights, request);
-      });
-      answered.catch((error: unknown) => refuse(response, error, options));
+      mayKnowNames(request, admission, options)
+        .then((named) => (request.destroyed ? undefined : answer(response, named, request)))
+        .catch((error: unknown) => refuse(response, error, options));
     };
   return {
     '/console': page,
-    '/console.json': withRights((response, { named }) =>
-      respond(response, jsonAnswer(200, feed.text(named))),
+    '/console.json': answered((response, named) =>
+      respond(response, jsonAnswer(200, console.text(named))),
     ),
-    '/console/usage.json': withRights(async (response, rights, request) => {
-      respond(response, jsonAnswer(200, await usageFor(request, rights, usage)));
+    '/console/usage.json': answered(async (response, named, request) => {
+      respond(response, jsonAnswer(200, await usageFor(request, named, usage)));
     }),
-    '/console/usage.csv': withRights(async (response, rights, request) => {
-      const { by, groups } = await usageFor(request, rights, usage);
+    '/console/usage.csv': answered(async (response, named, request) => {
+      const { by, groups } = await usageFor(request, named, usage);
       respond(response, csvAnswer(usageCsv(by, groups)));
-    }),
-    '/console/events': withRights((response, rights, { method }) => {
-      if (!feed.hasRoom(rights.named)) {
-        const full = 'The limit of open consoles is reached. Close one, or retry in 5 s.';
-        respond(response, { ...textAnswer(503, full), headers: { 'Retry-After': '5' } });
-        return;
-      }
-      response.writeHead(200, {
-        'Content-Type': 'text/event-stream; charset=utf-8',
-        'Cache-Control': 'no-store',
-        // Proxies would hold back events, to send more at a time.
-        'X-Accel-Buffering': 'no',
-      });
-      if (method === 'HEAD') response.end();
-      else feed.show(response, rights);
     }),
   };
 }
 
-/** The part of the state that a request may see. Rejects with a coded error if its token is invalid. */
-async function rightsOf(
+/** Whether callers' names are visible to a request. Rejects with a coded error if its token is invalid. */
+async function mayKnowNames(
   request: IncomingMessage,
   admission: Admission,
   { hasRoles }: ConsoleOptions,
-): Promise<ConsoleRights> {
+): Promise<boolean> {
   // Names are for the gateway's own pages: not even for other allowed ones.
   const local = isLocal(request) && admission.isOwn;
-  if (!hasRoles || request.headers.authorization === undefined)
-    return { named: local, still: null };
-  const mayKnowNames = async (identify: () => AtOnce<Viewer>): Promise<boolean> => {
-    try {
-      // An invalid token is rejected on this machine too, where it is not required.
-      return (await identify()).role === 'admin' || local;
-    } catch (error) {
-      // The console stays available to its operator if an identity provider is unavailable.
-      if (local && error instanceof GatewayError) return true;
-      throw error;
-    }
-  };
-  const named = await mayKnowNames(() => admission.identify());
-  const identifyAgain = admission.identifyAgain();
-  return {
-    named,
-    still: () =>
-      mayKnowNames(identifyAgain).then(
-        (may) => may === named,
-        () => false,
-      ),
-  };
+  if (!hasRoles || request.headers.authorization === undefined) return local;
+  try {
+    // An invalid token is rejected on this machine too, where it is not required.
+    return (await admission.identify()).role === 'admin' || local;
+  } catch (error) {
+    // The console stays available to its operator if an identity provider is unavailable.
+    if (local && error instanceof GatewayError) return true;
+    throw error;
+  }
 }
 
 function refuse(response: ServerResponse, error: unknown, { maskError }: ConsoleOptions): void {

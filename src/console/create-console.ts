@@ -8,11 +8,45 @@ import type { Clock } from '../scheduling/clock.ts';
 import type { Cache } from '../upstream/cache/cache.ts';
 import type { Client } from '../upstream/client.ts';
 import type { Usage } from '../usage/usage.ts';
-import { ConsoleFeed } from './feed.ts';
+import type { ConsoleState } from './console-state.ts';
 import type { ConsoleJobs } from './job-states.ts';
+import { withoutNames } from './names.ts';
 import { createSnapshots } from './snapshot.ts';
 
-/** Creates the feed of the console for a gateway that starts now; `null` if nothing is counted. */
+/** Time for which a state is reused, in milliseconds, so that frequent requests are cheap. */
+const SAME_MS = 200;
+
+/** The state of the console as JSON: computed at most once for all requests of a moment. */
+export class ConsoleStates {
+  readonly #clock: Clock;
+  readonly #take: (draining: boolean) => ConsoleState;
+  #texts: { readonly at: number; readonly named: string; readonly unnamed: string } | null = null;
+  #draining = false;
+
+  constructor(clock: Clock, take: (draining: boolean) => ConsoleState) {
+    this.#clock = clock;
+    this.#take = take;
+  }
+
+  /** The state of this moment, with or without names of callers. */
+  text(named: boolean): string {
+    const now = this.#clock.now();
+    if (!this.#texts || now - this.#texts.at >= SAME_MS) {
+      const state = this.#take(this.#draining);
+      const unnamed = JSON.stringify(withoutNames(state));
+      this.#texts = { at: now, named: JSON.stringify(state), unnamed };
+    }
+    return named ? this.#texts.named : this.#texts.unnamed;
+  }
+
+  /** The gateway is about to stop: states say so from now on. */
+  drain(): void {
+    this.#draining = true;
+    this.#texts = null;
+  }
+}
+
+/** Creates the console for a gateway that starts now; `null` if nothing is counted. */
 export function createConsole(
   config: Config,
   parts: {
@@ -26,7 +60,7 @@ export function createConsole(
     readonly telemetry: Pick<Telemetry, 'events' | 'health' | 'history' | 'scrub'>;
     readonly usage: Usage | null;
   } & Pick<Parameters<typeof createSnapshots>[0], 'live' | 'shared'>,
-): ConsoleFeed {
+): ConsoleStates {
   const { auth, cacheMaxBytes, introspection, links, market, metricsPort, ttlMs } = config;
   const { cache, clients, clock, jobs, keys, live, shared, state } = parts;
   const { events, health, history, scrub } = parts.telemetry;
@@ -55,7 +89,7 @@ export function createConsole(
     shared,
     scrub,
   });
-  return new ConsoleFeed(clock, (draining) => {
+  return new ConsoleStates(clock, (draining) => {
     events.emit('look', null);
     return snapshot(draining);
   });

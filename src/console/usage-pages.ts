@@ -4,7 +4,6 @@ import type { PlainAnswer } from '../http/respond.ts';
 import { firstOfMonth, type Usage } from '../usage/usage.ts';
 import { type UsageDimension, type UsageReport, usageDimensions } from '../usage/usage-report.ts';
 import { DAY_MS } from '../usage/usage-store.ts';
-import type { ConsoleRights } from './feed.ts';
 
 /** The usage of a period, as the console shows it. */
 export interface UsageState extends UsageReport {
@@ -21,7 +20,7 @@ export interface UsageState extends UsageReport {
  */
 export async function usageFor(
   request: IncomingMessage,
-  { named }: ConsoleRights,
+  named: boolean,
   usage: Usage | null,
 ): Promise<UsageState> {
   if (!named) {

@@ -162,7 +162,6 @@ function routesOfOperators(pages: OperatorPages): Routes {
     ['/status', { answer: pages['/status'] ?? nothing.answer }],
     ['/console', { answer: pages['/console'] ?? nothing.answer }],
     ['/console.json', { answer: pages['/console.json'] ?? nothing.answer }],
-    ['/console/events', { answer: pages['/console/events'] ?? nothing.answer }],
     ['/console/usage.csv', { answer: pages['/console/usage.csv'] ?? nothing.answer }],
     ['/console/usage.json', { answer: pages['/console/usage.json'] ?? nothing.answer }],
   ];

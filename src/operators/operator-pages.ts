@@ -21,12 +21,7 @@ export type OperatorPages = Readonly<Record<'/livez' | '/readyz' | '/probe', Ope
   Readonly<Partial<Record<'/metrics' | '/status' | ConsolePath, OperatorPage>>>;
 
 /** The console, what fills it, what keeps it filled, and the usage by caller. */
-type ConsolePath =
-  | '/console'
-  | '/console.json'
-  | '/console/events'
-  | '/console/usage.csv'
-  | '/console/usage.json';
+type ConsolePath = '/console' | '/console.json' | '/console/usage.csv' | '/console/usage.json';
 
 /**
  * The pages `/livez` (the process runs), `/readyz` (requests should be sent here), `/metrics`, and those

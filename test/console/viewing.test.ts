@@ -1,20 +1,14 @@
 import { createHmac } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { ConsoleFeed } from '../../src/console/feed.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
-import { ConsoleViewer, consoleState } from '../support/console-viewer.ts';
+import { consoleState } from '../support/console-viewer.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const SECRET = 'a-secret-that-is-long-enough-for-the-algorithm';
 
 let clock: VirtualClock;
 const opened: BusyGateway[] = [];
-const viewers: ConsoleViewer[] = [];
 afterEach(async () => {
-  for (const viewer of viewers.splice(0)) viewer.leave();
   for (const busy of opened.splice(0)) await busy.close();
 });
 
@@ -23,15 +17,6 @@ async function start(env: Record<string, string> = {}): Promise<BusyGateway> {
   const busy = await busyGateway({ shutdownGraceMs: '15000', ...env }, { clock });
   opened.push(busy);
   return busy;
-}
-
-async function view({ url }: BusyGateway, headers?: Record<string, string>) {
-  const viewer = new ConsoleViewer(url, headers);
-  viewers.push(viewer);
-  while (viewer.status === 0 || (viewer.status === 200 && viewer.states.length === 0)) {
-    await clock.settle();
-  }
-  return viewer;
 }
 
 /** A token of the identity provider. */
@@ -52,75 +37,10 @@ const JWT = {
 /** As a proxy on this machine passes requests on: they come from elsewhere. */
 const REMOTE = { 'x-forwarded-for': '203.0.113.7' };
 
-describe('/console/events', () => {
-  it('sends a state at once, and another each second while there are viewers', async () => {
-    const busy = await start();
-    const viewer = await view(busy);
-    expect(viewer.contentType).toBe('text/event-stream; charset=utf-8');
-    expect(viewer.states).toHaveLength(1);
-    await busy.ask('{ account { username } }');
-    for (let second = 0; second < 3; second += 1) await clock.advance(1000);
-    expect(viewer.states).toHaveLength(4);
-    expect(viewer.states.map(({ at }) => at - (viewer.states[0]?.at ?? 0))).toEqual([
-      0, 1000, 2000, 3000,
-    ]);
-    expect(viewer.states[1]?.upstreams[0]?.free).toBe(29);
-    expect(await consoleState(busy.url)).toEqual(viewer.states[3]);
-  });
-
-  it('sends no more than a viewer reads, and then the latest state', async () => {
-    const busy = await start();
-    const { at, ...rest } = await consoleState(busy.url);
-    // Larger than what connections hold on their way.
-    const state = { ...rest, version: 'x'.repeat(4_000_000) };
-    let taken = 0;
-    const feed = new ConsoleFeed(clock, () => {
-      taken += 1;
-      return { ...state, at: at + taken };
-    });
-    const server = createServer((_, response) => {
-      response.writeHead(200, { 'Content-Type': 'text/event-stream' });
-      feed.show(response, { named: true, still: null });
-    });
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    const viewer = new ConsoleViewer(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    viewers.push(viewer);
-    while (viewer.states.length === 0) await clock.settle();
-    viewer.pause();
-    for (let second = 0; second < 30; second += 1) await clock.advance(1000);
-    viewer.resume();
-    const before = taken;
-    while (viewer.states.length < 4) await clock.advance(1000);
-    const [, , , latest] = viewer.states;
-    expect(latest?.at).toBeGreaterThan(at + before);
-    viewer.leave();
-    server.close();
-  });
-
-  it('limits the number of viewers, with an error for more', async () => {
-    const busy = await start();
-    for (let n = 0; n < 32; n += 1) await view(busy);
-    const refused = await fetch(`${busy.url}/console/events`);
-    expect(refused.status).toBe(503);
-    expect(refused.headers.get('retry-after')).toBe('5');
-    expect(await refused.text()).toContain('Close one');
-    viewers.pop()?.leave();
-    await clock.settle();
-    expect((await view(busy)).status).toBe(200);
-  });
-
-  it('reserves places for operators', async () => {
-    const busy = await start({ metrics: 'open' });
-    for (let n = 0; n < 24; n += 1) await view(busy, REMOTE);
-    expect((await fetch(`${busy.url}/console/events`, { headers: REMOTE })).status).toBe(503);
-    const operator = await view(busy);
-    expect([operator.status, operator.states[0]?.named]).toEqual([200, true]);
-  });
-});
-
 describe('The paths of the console', () => {
-  it.each(['/console.json', '/console/events'])('%s answers GET and HEAD only', async (path) => {
+  it('answer GET and HEAD only', async () => {
     const { url } = await start();
+    const path = '/console.json';
     const head = await fetch(url + path, { method: 'HEAD' });
     expect([head.status, await head.text()]).toEqual([200, '']);
     expect(head.headers.get('cache-control')).toBe('no-store');
@@ -139,11 +59,9 @@ describe('The paths of the console', () => {
     ['to all that reach it on a port of its own', { METRICS_PORT: '0' }, 200],
   ])('are shown %s', async (_, settings, status) => {
     const { operatorsUrl } = await start(settings);
-    for (const path of ['/console.json', '/console/events']) {
-      const answer = await fetch(operatorsUrl + path, { headers: REMOTE });
-      expect(answer.status).toBe(status);
-      await answer.body?.cancel();
-    }
+    const answer = await fetch(`${operatorsUrl}/console.json`, { headers: REMOTE });
+    expect(answer.status).toBe(status);
+    await answer.body?.cancel();
   });
 });
 
@@ -206,17 +124,15 @@ describe('Names of callers', () => {
     const busy = await start(JWT);
     const expired = tokenOf('eve', 'admin', -100);
     for (const authorization of ['Bearer no', 'Basic YTpi', 'Bearer', '', expired]) {
-      for (const path of ['/console.json', '/console/events']) {
-        for (const method of ['GET', 'HEAD']) {
-          const headers = { ...where, authorization };
-          const answer = await fetch(busy.url + path, { method, headers });
-          expect([authorization, answer.status]).toEqual([authorization, 401]);
-          expect(answer.headers.get('www-authenticate')).toContain('invalid_token');
-          if (method === 'HEAD') continue;
-          expect(await answer.json()).toMatchObject({
-            errors: [{ extensions: { code: 'UNAUTHENTICATED' } }],
-          });
-        }
+      for (const method of ['GET', 'HEAD']) {
+        const headers = { ...where, authorization };
+        const answer = await fetch(`${busy.url}/console.json`, { method, headers });
+        expect([authorization, answer.status]).toEqual([authorization, 401]);
+        expect(answer.headers.get('www-authenticate')).toContain('invalid_token');
+        if (method === 'HEAD') continue;
+        expect(await answer.json()).toMatchObject({
+          errors: [{ extensions: { code: 'UNAUTHENTICATED' } }],
+        });
       }
     }
     expect((await fetch(`${busy.url}/console.json`)).status).toBe(200);
@@ -235,16 +151,5 @@ describe('Names of callers', () => {
     const elsewhere = await ask(REMOTE);
     expect(elsewhere.status).toBe(503);
     expect(await elsewhere.text()).toContain('"code":"UPSTREAM_UNAVAILABLE"');
-  });
-
-  it('end with the token', async () => {
-    const busy = await start(JWT);
-    const authorization = tokenOf('eve', 'admin', 200);
-    const viewer = await view(busy, { ...REMOTE, authorization });
-    expect(viewer.states[0]?.named).toBe(true);
-    for (let minute = 0; minute < 3; minute += 1) await clock.advance(60_000);
-    expect(viewer.ended).toBe(false);
-    await clock.advance(180_000);
-    expect(viewer.ended).toBe(true);
   });
 });

@@ -109,13 +109,6 @@ describe('a stop waits no 4 of its 20 seconds for', () => {
     await promptly();
   });
 
-  it('a viewer of the console who does not read', async () => {
-    await open();
-    await sendUnread('GET /console/events HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    await door.clock.advance(30_000);
-    await promptly();
-  });
-
   it.each([
     ['half a head', 'POST /graphql HTTP/1.1\r\nHost: local'],
     ['a request and half a head', `${post('{ __typename }')}POST /graphql HTT`],

@@ -133,9 +133,7 @@ const envelopes = fc.constantFrom<Envelope>(
 );
 
 const operatorPages = fc.constantFrom(
-  ...'/livez /readyz /metrics /console /console.json /console/events /schema.graphql /graphql /assets/x'.split(
-    ' ',
-  ),
+  ...'/livez /readyz /metrics /console /console.json /schema.graphql /graphql /assets/x'.split(' '),
 );
 const page = fc
   .record({ path: operatorPages, method: fc.constantFrom('GET', 'HEAD', 'POST') })

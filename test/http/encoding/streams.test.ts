@@ -1,6 +1,3 @@
-import { once } from 'node:events';
-import { type IncomingMessage, request } from 'node:http';
-import { createGunzip } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../../support/door.ts';
 import { LiveViewer } from '../../support/live-viewer.ts';
@@ -65,45 +62,5 @@ describe('A live query', () => {
     await closed;
     // A decoder that misses the end of the body would have failed.
     expect(viewer.events.at(-1)?.name).toBe('complete');
-  });
-});
-
-describe('The events of the console', () => {
-  const look = async (headers = {}): Promise<IncomingMessage> => {
-    const sent = request(`${door.url}/console/events`, { agent: false, headers });
-    sent.end();
-    const [response] = (await once(sent, 'response')) as [IncomingMessage];
-    return response;
-  };
-
-  it('come in gzip, each at once', async () => {
-    const response = await look(GZIP);
-    expect(response.headers['content-encoding']).toBe('gzip');
-    let text = '';
-    response
-      .pipe(createGunzip())
-      .setEncoding('utf8')
-      .on('data', (piece: string) => {
-        text += piece;
-      });
-    for (let count = 1; count < 5; count += 1) {
-      while (text.split('\n\n').length <= count) await door.clock.settle();
-      expect(text.split('\n\n').at(-1)).toBe('');
-      await door.clock.advance(1000);
-    }
-    response.destroy();
-  });
-
-  it('take a fifth of the bytes once the process has run for a while', async () => {
-    const sizes: number[] = [];
-    await door.clock.advance(15 * 60_000);
-    for (const headers of [{}, GZIP]) {
-      const response = await look(headers);
-      const [piece] = (await once(response, 'data')) as [Buffer];
-      sizes.push(piece.length);
-      response.destroy();
-    }
-    const [plain = 0, packed = 0] = sizes;
-    expect(packed).toBeLessThan(plain / 5);
   });
 });
