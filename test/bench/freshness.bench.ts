@@ -1,7 +1,7 @@
 import { it } from 'vitest';
 import { measureFreshness } from './freshness.ts';
 import { measureFreshnessAtRate } from './freshness-rates.ts';
-import { type Curve, type Figure, record } from './report/measurement.ts';
+import { type Figure, record } from './report/measurement.ts';
 
 /** Entries that are wanted, and what the oldest answer may be at most, in units of the ideal. */
 const sizes: readonly { readonly entries: number; readonly atMost?: number }[] = [
@@ -22,7 +22,6 @@ const sizesAtRates = [45, 60, 90, 150, 300];
 
 it('freshness', async () => {
   const figures: Figure[] = [];
-  const curves: Curve[] = [];
   const all = { reads: 0, failed: 0, busiestMinute: 0 };
   for (const { entries, atMost } of sizes) {
     const found = await measureFreshness(entries);
@@ -33,7 +32,6 @@ it('freshness', async () => {
       ...(atMost ? { target: { atMost } } : {}),
       note: `mean ${found.meanOverIdeal.toFixed(2)}${atMost ? '' : '; no target, N/B is the ttl itself'}`,
     });
-    curves.push({ label: `N = ${entries}`, points: found.oldest });
     all.reads += found.reads;
     all.failed += found.failed;
     all.busiestMinute = Math.max(all.busiestMinute, found.busiestMinute);
@@ -71,6 +69,5 @@ it('freshness', async () => {
     about:
       'Age of the data that readers receive if N entries are in use and B = 30 calls per minute are allowed: Zipf traffic, 10 reads per second unless stated otherwise, one call per entry, in virtual time.',
     figures,
-    curves,
   });
 });

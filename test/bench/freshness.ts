@@ -15,14 +15,10 @@ export interface Freshness {
   readonly maxOverIdeal: number;
   /** Most requests that reached the upstream in any sliding minute. */
   readonly busiestMinute: number;
-  /** The oldest answer of each stretch of time; both axes in units of the ideal. */
-  readonly oldest: readonly { readonly x: number; readonly y: number }[];
 }
 
 const CALLS_A_MINUTE = 30;
 const READS_A_SECOND = 10;
-/** Points of the curve in each round. */
-const POINTS_A_ROUND = 15;
 /** The first rounds only bring the order of refreshes about, and do not count. */
 const ROUNDS_BEFORE = 2;
 
@@ -72,18 +68,11 @@ export async function measureFreshness(
     }
     const draw = zipf(entries);
     const ages: number[] = [];
-    const oldest: { x: number; y: number }[] = [];
     let failed = 0;
     let reads = 0;
     const seconds = Math.round((rounds * Math.max(idealMs, 60_000)) / 1000);
     for (let second = 0; second < seconds; second += 1) {
       const answers = await Promise.all(Array.from({ length: READS_A_SECOND }, () => read(draw())));
-      const stretch = Math.floor((second / seconds) * rounds * POINTS_A_ROUND);
-      const y = Math.max(...answers.map(({ receipt }) => receipt.maxAgeMs)) / idealMs;
-      oldest[stretch] = {
-        x: Math.round((stretch / POINTS_A_ROUND) * 1000) / 1000,
-        y: Math.max(oldest[stretch]?.y ?? 0, Math.round(y * 1000) / 1000),
-      };
       if (second > (ROUNDS_BEFORE * seconds) / rounds) {
         for (const { receipt, errors } of answers) {
           reads += 1;
@@ -101,7 +90,6 @@ export async function measureFreshness(
       meanOverIdeal: ages.reduce((sum, age) => sum + age, 0) / ages.length / idealMs,
       maxOverIdeal: ages.reduce((most, age) => Math.max(most, age), 0) / idealMs,
       busiestMinute: busiestMinute(times),
-      oldest,
     };
   } finally {
     await world.close();

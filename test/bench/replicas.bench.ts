@@ -6,8 +6,8 @@ import { Press } from '../support/replicas/press.ts';
 import { kindsOf, monitor } from '../support/replicas/redis-insight.ts';
 import { Scene } from '../support/replicas/scene.ts';
 import { type UpstreamRequest, VersionedUpstream } from '../support/replicas/upstream.ts';
-import { mostArrivals, requestsOverTime } from '../support/replicas/window.ts';
-import { type Figure, percentile, record, type Timeline } from './report/measurement.ts';
+import { mostArrivals } from '../support/replicas/window.ts';
+import { type Figure, percentile, record } from './report/measurement.ts';
 
 const LIMIT = 50;
 const WINDOW_MS = 10_000;
@@ -21,7 +21,7 @@ function between(requests: readonly UpstreamRequest[], from: number, to: number)
 }
 
 /** Three replicas and one process by itself, pressed alike, while parts of the former are killed. */
-async function press(): Promise<{ figures: Figure[]; timeline: Timeline }> {
+async function press(): Promise<Figure[]> {
   await using scene = await Scene.set({ env });
   const { cluster, redis } = scene;
   await using upstream = await VersionedUpstream.start();
@@ -33,29 +33,21 @@ async function press(): Promise<{ figures: Figure[]; timeline: Timeline }> {
   ];
   // Until the one that is alone has its whole limit, and both are in step.
   await pause(2 * WINDOW_MS);
-  const marks: { at: number; label: string }[] = [];
-  const mark = (label: string): number => {
-    const at = performance.now();
-    marks.push({ at, label });
-    return at;
-  };
   const from = performance.now();
   const said = await monitor(redis.port);
   await pause(3 * WINDOW_MS);
   const quiet = performance.now();
   const commands = kindsOf(said.lines()).length;
   await said[Symbol.asyncDispose]();
-  mark('a replica is killed');
   await cluster.replica(0).end('SIGKILL');
   await pause(2000);
   await cluster.replica(0).begin();
-  mark('it is back');
   await pause(3 * WINDOW_MS);
-  const killed = mark('Redis is killed');
+  const killed = performance.now();
   await redis.kill();
   await pause(1000);
   await redis.start();
-  const back = mark('it is back, empty');
+  const back = performance.now();
   await pause(HOLD_MS + WINDOW_MS);
   const to = performance.now();
   await Promise.all(presses.map((each) => each.end()));
@@ -68,52 +60,41 @@ async function press(): Promise<{ figures: Figure[]; timeline: Timeline }> {
     `${between(shared, a, b)} requests, ${between(single, a, b)} of the one`;
   const first = shared.find(({ at }) => at > back + HOLD_MS);
   const atMost = LIMIT;
-  return {
-    figures: [
-      {
-        label: 'requests of three replicas over those of one process',
-        value: goodput(from, quiet),
-        unit: ' %',
-        digits: 1,
-        target: { atLeast: 95 },
-        note: parts(from, quiet),
-      },
-      {
-        label: 'the same while one of them is killed and restarted',
-        value: goodput(quiet, killed),
-        unit: ' %',
-        digits: 1,
-        note: parts(quiet, killed),
-      },
-      {
-        label: 'most requests in a window, in both cases',
-        value: mostArrivals(shared, WINDOW_MS),
-        target: { atMost },
-        note: `${shared.length} requests in total`,
-      },
-      {
-        label: 'requests while Redis is down, and during the quarantine',
-        // Those that had left the gateway when it was killed are not counted.
-        value: between(shared, killed + 100, back + HOLD_MS),
-        target: { atMost: 0 },
-        note: `the first after ${(((first?.at ?? to) - back) / 1000).toFixed(1)} s of ${(HOLD_MS / 1000).toFixed(1)} s`,
-      },
-      {
-        label: 'Redis commands per second, of three replicas at the limit',
-        value: commands / ((quiet - from) / 1000),
-        note: `${((between(shared, from, quiet) * 1000) / (quiet - from)).toFixed(1)} requests a second`,
-      },
-    ],
-    timeline: {
-      title: 'Requests per second while processes are killed',
-      about: `Three replicas with one Redis, and a single process. Both receive more reads than the limit of ${LIMIT} requests in ${WINDOW_MS / 1000} s allows.`,
-      curves: [
-        { label: 'one process', points: requestsOverTime(single, { from, to, stepMs: 1000 }) },
-        { label: 'three replicas', points: requestsOverTime(shared, { from, to, stepMs: 1000 }) },
-      ],
-      marks: marks.map(({ at, label }) => ({ x: (at - from) / 1000, label })),
+  return [
+    {
+      label: 'requests of three replicas over those of one process',
+      value: goodput(from, quiet),
+      unit: ' %',
+      digits: 1,
+      target: { atLeast: 95 },
+      note: parts(from, quiet),
     },
-  };
+    {
+      label: 'the same while one of them is killed and restarted',
+      value: goodput(quiet, killed),
+      unit: ' %',
+      digits: 1,
+      note: parts(quiet, killed),
+    },
+    {
+      label: 'most requests in a window, in both cases',
+      value: mostArrivals(shared, WINDOW_MS),
+      target: { atMost },
+      note: `${shared.length} requests in total`,
+    },
+    {
+      label: 'requests while Redis is down, and during the quarantine',
+      // Those that had left the gateway when it was killed are not counted.
+      value: between(shared, killed + 100, back + HOLD_MS),
+      target: { atMost: 0 },
+      note: `the first after ${(((first?.at ?? to) - back) / 1000).toFixed(1)} s of ${(HOLD_MS / 1000).toFixed(1)} s`,
+    },
+    {
+      label: 'Redis commands per second, of three replicas at the limit',
+      value: commands / ((quiet - from) / 1000),
+      note: `${((between(shared, from, quiet) * 1000) / (quiet - from)).toFixed(1)} requests a second`,
+    },
+  ];
 }
 
 /** What a write takes at one of three replicas over what it takes at a process by itself, by turns. */
@@ -172,11 +153,9 @@ async function warmReads({ cluster, redis }: Scene): Promise<Figure> {
 }
 
 it('replicas', async () => {
-  const { figures, timeline } = await press();
   record({
     bench: 'replicas',
     about: `Three built gateways with one Redis, next to a single process: both receive more reads than the ${LIMIT} requests in ${WINDOW_MS / 1000} s that the limit allows. One of the gateways is killed and restarted, then Redis. Writes are sent to one of three replicas and to a single process in turns.`,
-    figures: [...figures, ...(await writes())],
-    timeline,
+    figures: [...(await press()), ...(await writes())],
   });
 }, 600_000);

@@ -5,7 +5,6 @@ import { startBare } from './throughput/bare.ts';
 import {
   type Baseline,
   type Contest,
-  comparisonOf,
   figuresOf,
   memoryOf,
   type Outcome,
@@ -63,7 +62,6 @@ it('throughput', async () => {
     bench: 'throughput',
     about: `Requests a dashboard of account and ten channels with five items, all cached, over ${CONNECTIONS} connections to a server on one core. Each figure is a share of the responses of a bare node:http server that reads the same requests and sends the same bytes. Yoga and Apollo Server resolve them from an object in memory. Medians of ${ROUNDS} rounds in turns.${missing.length > 0 ? ` Not installed, so left out: ${missing.join('; ')}.` : ''}`,
     figures: [...contests.flatMap(figuresOf), ...inBrowser, ...memory],
-    comparison: comparisonOf(contests),
   });
 });
 

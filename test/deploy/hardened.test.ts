@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
 import { usualLimits } from '../../src/config/limits.ts';
 import { settings } from '../../src/config/settings.ts';
+import type { Run } from '../bench/report/run.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 import { type Resource, resourcesOf, servicesOf, variablesOf } from '../support/deployed.ts';
 import { parseDockerfile } from '../support/dockerfile.ts';
@@ -166,12 +167,13 @@ describe('what is kept of requests already made', () => {
 });
 
 describe('the memory of a gateway', () => {
-  const measured = readFileSync('docs/measured.md', 'utf8');
+  const { measurements } = JSON.parse(readFileSync('test/bench/results.json', 'utf8')) as Run;
   /** A figure of the last run, in bytes. */
   function figure(row: string): number {
-    const [, number = '', unit = ''] =
-      new RegExp(`\\| ${row}[^|]* \\| \\**([\\d.]+) ([KM]B)`).exec(measured) ?? [];
-    return Number(number) * (unit === 'KB' ? 1000 : 1_000_000);
+    const found = measurements
+      .flatMap(({ figures }) => figures)
+      .find(({ label }) => label.startsWith(row));
+    return (found?.value ?? Number.NaN) * (found?.unit === ' KB' ? 1000 : 1_000_000);
   }
   const byDefault = (name: string): number =>
     Number(settings.find((setting) => setting.name === name)?.default);

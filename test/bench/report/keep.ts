@@ -1,13 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { plot } from './plot.ts';
 import { merged, type Run } from './run.ts';
 import { headline, section } from './table.ts';
 
 const FORMATTER = join('test', 'check', 'node_modules', '.bin', 'biome');
 const RESULTS = 'test/bench/results.json';
-const PICTURE = 'test/bench/results.svg';
 const PAGE = 'docs/measured.md';
 const README = 'README.md';
 
@@ -16,20 +14,19 @@ export function keepSome(run: Run): string[] {
   return keep(merged(JSON.parse(readFileSync(RESULTS, 'utf8')) as Run, run));
 }
 
-/** Writes a run down: as JSON, as a picture, and into two pages. Answers which files those are. */
+/** Writes a run down: as JSON, and into two pages. Returns the names of these files. */
 export function keep(run: Run): string[] {
   writeFileSync(RESULTS, `${JSON.stringify(run, null, 2)}\n`);
   execFileSync(FORMATTER, ['format', '--write', RESULTS], {
     stdio: 'ignore',
   });
-  writeFileSync(PICTURE, plot(run));
-  renew(PAGE, 'Last run', section(run, `../${PICTURE}`));
+  renew(PAGE, 'Last run', section(run));
   const readme = readFileSync(README, 'utf8');
   writeFileSync(
     README,
     readme.replace(/^20 page views per second .*$/m, () => headline(run)),
   );
-  return [RESULTS, PICTURE, PAGE, README];
+  return [RESULTS, PAGE, README];
 }
 
 /** Replaces what stands under a heading of a page, up to the next; at the end if there is no such. */

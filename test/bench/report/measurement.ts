@@ -18,35 +18,6 @@ export interface Figure {
   readonly note?: string;
 }
 
-/** A line of a plot. */
-export interface Curve {
-  readonly label: string;
-  readonly points: readonly { readonly x: number; readonly y: number }[];
-}
-
-/** Something counted over time, and what happened meanwhile; `x` is in seconds. */
-export interface Timeline {
-  readonly title: string;
-  readonly about: string;
-  readonly curves: readonly Curve[];
-  readonly marks: readonly { readonly x: number; readonly label: string }[];
-}
-
-/** How fast several are, each as a share of the same one. */
-export interface Comparison {
-  readonly title: string;
-  readonly about: string;
-  readonly groups: readonly {
-    readonly label: string;
-    readonly bars: readonly {
-      readonly label: string;
-      readonly value: number;
-      /** Whether it is the gateway that was measured, and not a peer. */
-      readonly isOurs: boolean;
-    }[];
-  }[];
-}
-
 /** What one bench has found. */
 export interface Measurement {
   /** The name of its file, without `.bench.ts`. */
@@ -54,9 +25,6 @@ export interface Measurement {
   /** What was done, in one sentence. */
   readonly about: string;
   readonly figures: readonly Figure[];
-  readonly curves?: readonly Curve[];
-  readonly timeline?: Timeline;
-  readonly comparison?: Comparison;
   /** When and where, if that was in an earlier run. */
   readonly measured?: Circumstances;
 }

@@ -1,4 +1,4 @@
-import { type Comparison, type Figure, percentile } from '../report/measurement.ts';
+import { type Figure, percentile } from '../report/measurement.ts';
 import { type Answer, textOf } from './answer.ts';
 import type { Gateway } from './gateways.ts';
 import type { Server } from './servers.ts';
@@ -30,8 +30,7 @@ export interface Baseline {
 }
 
 /** What a row and its baseline came to, against the row’s targets. */
-export function figuresOf(contest: Contest): Figure[] {
-  const { row, answer, bare, rounds } = contest;
+export function figuresOf({ row, answer, bare, rounds }: Contest): Figure[] {
   const { label, targets = {} } = row;
   const of = (outcomes: readonly Outcome[], member: keyof Outcome): number =>
     percentile(
@@ -47,7 +46,13 @@ export function figuresOf(contest: Contest): Figure[] {
   const figures: Figure[] = [
     {
       label,
-      value: ratioOf(contest),
+      // Answers a second over those of bare node.
+      value: percentile(
+        rounds.map(
+          ({ perSecond }, round) => perSecond / (bare.rounds[round]?.perSecond ?? Number.NaN),
+        ),
+        0.5,
+      ),
       digits: 3,
       note: note.join('; '),
       ...(targets.ratio === undefined ? {} : { target: { atLeast: targets.ratio } }),
@@ -81,45 +86,6 @@ export function figuresOf(contest: Contest): Figure[] {
     });
   }
   return figures;
-}
-
-/** Answers a second over those of bare node. */
-function ratioOf({ bare, rounds }: Contest): number {
-  return percentile(
-    rounds.map(({ perSecond }, round) => perSecond / (bare.rounds[round]?.perSecond ?? Number.NaN)),
-    0.5,
-  );
-}
-
-/** What of the rows the chart shows together: the same requests to the gateway and to its peers. */
-const TOGETHER = [
-  { label: 'Plain headers', names: ['plain', 'apollo-cache', 'yoga-cache', 'yoga'] },
-  {
-    label: 'Chromium’s headers, page of another origin',
-    names: ['browser-other', 'apollo-cache-browser', 'yoga-cache-browser', 'yoga-browser'],
-  },
-];
-
-/** Draws how fast all rows are beside bare node. */
-export function comparisonOf(contests: readonly Contest[]): Comparison {
-  const barOf = (contest: Contest) => {
-    const { label, name } = contest.row;
-    return { label, value: ratioOf(contest), isOurs: !/^(yoga|apollo)/.test(name) };
-  };
-  const compared = TOGETHER.map(({ label, names }) => ({
-    label,
-    bars: names.flatMap((name) => contests.filter(({ row }) => row.name === name)).map(barOf),
-  }));
-  const others = contests.filter(
-    ({ row }) => !TOGETHER.some(({ names }) => names.includes(row.name)),
-  );
-  const groups = [...compared, { label: 'Other requests', bars: others.map(barOf) }];
-  return {
-    title: 'Responses per second, over those of bare node:http',
-    about:
-      'The dashed line is a bare server that reads the same requests and sends the same bytes. The gateway is blue, its peers are grey.',
-    groups: groups.filter(({ bars }) => bars.length > 0),
-  };
 }
 
 /** The memory of the gateways before anything is asked and now, of whichever holds most. */

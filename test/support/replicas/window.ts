@@ -43,23 +43,3 @@ export function mostHeld(requests: readonly UpstreamRequest[], windowMs: number)
   }
   return most;
 }
-
-/** One point of a plot: a moment in seconds from the beginning, and the requests around it. */
-export interface Beat {
-  readonly x: number;
-  readonly y: number;
-}
-
-/** How many requests came in each interval of `stepMs` between two moments; the last, cut one is left out. */
-export function requestsOverTime(
-  requests: readonly UpstreamRequest[],
-  { from, to, stepMs }: { readonly from: number; readonly to: number; readonly stepMs: number },
-): Beat[] {
-  const counts = Array.from({ length: Math.max(0, Math.floor((to - from) / stepMs)) }, () => 0);
-  for (const { at } of requests) {
-    const index = Math.floor((at - from) / stepMs);
-    const count = counts[index];
-    if (count !== undefined) counts[index] = count + 1;
-  }
-  return counts.map((y, index) => ({ x: (index * stepMs) / 1000, y }));
-}
