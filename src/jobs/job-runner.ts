@@ -2,8 +2,8 @@ import type { Viewer } from '../auth/viewer.ts';
 import { GatewayError } from '../errors.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import { waitMs } from '../scheduling/wait.ts';
+import type { ExportRun } from './exports/export-run.ts';
 import type { JobError, JobOwner, JobProgress, JobState } from './job.ts';
-import type { JobWork } from './job-step.ts';
 import { Pace } from './pace.ts';
 import { JobStorageFull } from './storage/storage-errors.ts';
 
@@ -27,7 +27,7 @@ interface JobRunnerOptions {
   /** The owner with its current permissions; `null` if it may not do anything any more. */
   readonly viewerOf: (owner: JobOwner) => Viewer | null;
   /** Opens the steps, at the last saved progress. */
-  readonly open: () => Promise<JobWork>;
+  readonly open: () => Promise<ExportRun>;
   readonly output: JobOutput;
   /** Maximum number of requests per minute; `null` for no limit. */
   readonly maxPerMinute: number | null;
@@ -66,10 +66,7 @@ export async function runJob(options: JobRunnerOptions): Promise<RunEnd> {
       const step = await work.step(viewer, signal);
       await output.append(step.lines);
       await output.appendSeen(step.seen);
-      if (step.end) {
-        const { error } = step.end;
-        return { state: error ? 'FAILED' : 'DONE', error, progress: step.progress };
-      }
+      if (step.isLast) return { state: 'DONE', error: null, progress: step.progress };
       pace?.spent(step.progress.calls - calls);
       await save({ ...step.progress, ...(pace && { pace: pace.saved }) });
       calls = step.progress.calls;

@@ -3,11 +3,11 @@ import type { Viewer } from '../auth/viewer.ts';
 import { inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import { waitMs } from '../scheduling/wait.ts';
+import { ExportRun } from './exports/export-run.ts';
 import { isFinal, type JobError, type JobOwner, type JobRecord, type JobState } from './job.ts';
 import type { JobLease, JobLeases } from './job-leases.ts';
 import type { JobOperations } from './job-operations.ts';
 import { type RunEnd, runJob } from './job-runner.ts';
-import { workOf } from './job-work.ts';
 import type { JobFiles } from './storage/job-files.ts';
 import type { JobFolder } from './storage/job-folder.ts';
 import { JobStorageFailed } from './storage/storage-errors.ts';
@@ -188,7 +188,7 @@ export class JobRuns {
       defect: (error) => this.#defectOf(files, error),
       owner: record.owner,
       viewerOf,
-      open: () => workOf({ clock, files, operations, record, schema }),
+      open: () => ExportRun.open({ clock, files, operations, schema }),
       output: files,
       maxPerMinute: record.maxPerMinute,
       progress: startedAt === null ? null : record.progress,

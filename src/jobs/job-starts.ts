@@ -1,10 +1,10 @@
 import type { GraphQLSchema, OperationDefinitionNode } from 'graphql';
 import type { Viewer } from '../auth/viewer.ts';
-import { BadUserInput, GatewayError } from '../errors.ts';
+import { BadUserInput, GatewayError, type UpstreamName } from '../errors.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import { exportDocument } from './exports/export-document.ts';
 import type { ExportFormat } from './exports/export-lines.ts';
-import { mostRowsOf, START, variablesOf } from './exports/export-position.ts';
+import { mostCallsOf, upstreamOf, variablesOf } from './exports/export-run.ts';
 import type { JobRecord } from './job.ts';
 import type { JobOperations } from './job-operations.ts';
 import { errorOf } from './retries.ts';
@@ -25,7 +25,9 @@ export interface ExportInput {
 }
 
 /** What a job does, as its record has it. */
-type CheckedExport = Pick<JobRecord, 'format' | 'name' | 'text' | 'variables'>;
+type CheckedExport = Pick<JobRecord, 'format' | 'isCheap' | 'name' | 'text' | 'variables'> & {
+  readonly upstream: UpstreamName;
+};
 
 interface StartWorld {
   readonly clock: Clock;
@@ -41,20 +43,15 @@ interface StartWorld {
 export async function checkedExport(
   { clock, operations, schema }: StartWorld,
   viewer: Viewer,
-  { format, query, variables: sent }: ExportInput,
+  { format, maxPerMinute, query, variables: sent }: ExportInput,
 ): Promise<CheckedExport> {
   const parsed = operations.parse(query, sent);
   const variables = declaredOf(parsed.operation, sent);
-  const document = exportDocument(schema, parsed.document, parsed.operation);
-  if (format === 'CSV' && document.connections.length > 1) {
-    throw new BadUserInput(
-      'A CSV file has one level. Limit the inner lists with "first", or use the format JSONL.',
-    );
-  }
+  const document = exportDocument(schema, parsed);
   const { errors, plan } = await operations.plan(document, {
     viewer,
     jobId: 'job',
-    variables: { ...variables, ...variablesOf(document, START, mostRowsOf(document)) },
+    variables: { ...variables, ...variablesOf(document.mostRows, null) },
     acceptsFrom: clock.now(),
     signal: new AbortController().signal,
   });
@@ -62,12 +59,15 @@ export async function checkedExport(
     const { code, message } = errorOf(errors);
     throw code === 'BAD_USER_INPUT' ? new BadUserInput(message) : new GatewayError(code, message);
   }
-  if (plan.calls + plan.saved.cache + plan.saved.coalesced === 0) {
+  const reads = plan.calls + plan.saved.cache + plan.saved.coalesced;
+  if (reads === 0) {
     throw new BadUserInput(
       `"${document.list}" reads nothing from the APIs, so there is nothing to export. Query it directly.`,
     );
   }
-  return { format, text: query, variables, name: document.list };
+  const isCheap = reads <= mostCallsOf({ maxPerMinute });
+  const upstream = upstreamOf(plan, 'LINKS');
+  return { format, text: query, variables, name: document.list, isCheap, upstream };
 }
 
 /** The variables that an operation declares: a record is in memory for as long as its job is kept. */

@@ -1,7 +1,6 @@
 import type { Role, Viewer } from '../auth/viewer.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { ExportFormat } from './exports/export-lines.ts';
-import type { ExportPosition } from './exports/export-position.ts';
 import type { SavedPace } from './pace.ts';
 
 /** The states of a job. The last four are final. */
@@ -35,23 +34,21 @@ export interface JobProgress {
   readonly rowsDone: number;
   /** `null` while it is unknown. */
   readonly rowsTotal: number | null;
-  /** Number of lines of the output. */
-  readonly lines: number;
   /** Number of lines with errors. */
   readonly failures: number;
   /** Number of upstream requests so far. */
   readonly calls: number;
   /** Estimated number of further ones; `null` while it is unknown. */
   readonly callsLeft: number | null;
-  /** The API that most of them are sent to; `null` while it is unknown. */
-  readonly upstream: UpstreamName | null;
+  /** The API that most of them are sent to. */
+  readonly upstream: UpstreamName;
   /** When the oldest and the newest data of the output were requested; `null` before the first. */
   readonly oldest: number | null;
   readonly newest: number | null;
   /** With a maximum per minute: the pace so far. */
   readonly pace?: SavedPace;
-  /** Where the next step begins; `null` before the first and after the last one. */
-  readonly position: ExportPosition | null;
+  /** The cursor after which the next step begins; `null` before the first one. */
+  readonly after: string | null;
 }
 
 /** What is saved of a job. All times are in milliseconds since 1970. */
@@ -60,6 +57,8 @@ export interface JobRecord {
   readonly id: string;
   readonly owner: JobOwner;
   readonly format: ExportFormat;
+  /** Whether a step of the most rows fits into the requests of a step, even if nothing is cached: none needs a dry run. */
+  readonly isCheap: boolean;
   /** The text of its query, with its variables. */
   readonly text: string;
   readonly variables: Readonly<Record<string, unknown>>;
@@ -84,47 +83,48 @@ export interface JobRecord {
   readonly progress: JobProgress;
 }
 
-/** The progress of a job that has not started. */
-const NO_PROGRESS: JobProgress = {
-  rowsDone: 0,
-  rowsTotal: null,
-  lines: 0,
-  failures: 0,
-  calls: 0,
-  callsLeft: null,
-  upstream: null,
-  oldest: null,
-  newest: null,
-  position: null,
+/** What is decided about a record when it is created. */
+type NewJob = Pick<
+  JobRecord,
+  | 'format'
+  | 'id'
+  | 'isCheap'
+  | 'key'
+  | 'maxPerMinute'
+  | 'name'
+  | 'owner'
+  | 'startAt'
+  | 'text'
+  | 'variables'
+> & {
+  /** The API that it needs most. */
+  readonly upstream: UpstreamName;
+  /** The current time in milliseconds since 1970. */
+  readonly wall: number;
 };
 
-/** What is decided about a record when it is created. */
-export type NewJob = Pick<
-  JobRecord,
-  'format' | 'key' | 'maxPerMinute' | 'name' | 'startAt' | 'text' | 'variables'
->;
-
 /** The record of a new job, which has not started. */
-export function newRecord(of: NewJob, { id, owner, wall }: NewJobTerms): JobRecord {
+export function newRecord({ upstream, wall, ...of }: NewJob): JobRecord {
   return {
     version: 1,
-    id,
-    owner,
     ...of,
     createdAt: wall,
     startedAt: null,
     endedAt: null,
     state: 'QUEUED',
     error: null,
-    progress: NO_PROGRESS,
+    progress: {
+      rowsDone: 0,
+      rowsTotal: null,
+      failures: 0,
+      calls: 0,
+      callsLeft: null,
+      upstream,
+      oldest: null,
+      newest: null,
+      after: null,
+    },
   };
-}
-
-interface NewJobTerms {
-  readonly id: string;
-  readonly owner: JobOwner;
-  /** The current time in milliseconds since 1970. */
-  readonly wall: number;
 }
 
 /** Whether a job has ended for good. */

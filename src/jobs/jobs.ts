@@ -196,7 +196,7 @@ export class Jobs {
     if (!goesOn || callsLeft === null) return null;
     const pace = maxPerMinute === null ? null : new Pace(clock, maxPerMinute, progress.pace);
     const paceMs = pace?.forecastMs(callsLeft) ?? 0;
-    const slotsMs = operations.forecastMs(upstream ?? 'LINKS', callsLeft, owner.callerClass);
+    const slotsMs = operations.forecastMs(upstream, callsLeft, owner.callerClass);
     const ms = Math.max(paceMs, slotsMs);
     return Number.isFinite(ms) ? Math.max(clock.wall(), startAt) + ms : null;
   }
@@ -255,8 +255,14 @@ export class Jobs {
     const starting = this.#takeRoom(ownerOf(viewer), wall);
     try {
       const checked = await checkedExport(this.#options, viewer, input);
-      const terms = { ...checked, key, maxPerMinute, startAt: startAt ?? wall };
-      const record = newRecord(terms, { ...starting, wall });
+      const record = newRecord({
+        ...starting,
+        ...checked,
+        key,
+        maxPerMinute,
+        startAt: startAt ?? wall,
+        wall,
+      });
       if (isDryRun) return record;
       await this.#forgetSome();
       const job = new KnownJob(await folder.create(record.id, record));

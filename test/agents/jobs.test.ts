@@ -53,7 +53,7 @@ describe('A job of an agent', () => {
 
   it('is canceled', async () => {
     // It would need more requests than a window has.
-    const operation = '{ channels { nodes { items { nodes { __typename } } } } }';
+    const operation = '{ channels { nodes { items(first: 100) { nodes { __typename } } } } }';
     const { id } = jobIn(await agent.call('graph_job', { ...EXPORT, operation }), 'startExport');
     const canceled = await agent.call('graph_job', { action: 'cancel', id });
     expect(jobIn(canceled, 'cancelJob').state).toBe('CANCELED');

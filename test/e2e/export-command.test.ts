@@ -11,7 +11,7 @@ import { PLENTY } from '../support/gateway.ts';
 import { GATEWAY, type Running, start } from '../support/process.ts';
 
 /** Each channel costs a request: a job of several steps. */
-const NESTED = '{ channels { nodes { id name items { nodes { __typename } } } } }';
+const NESTED = '{ channels { nodes { id name items(first: 100) { nodes { __typename } } } } }';
 const FLAT = 'query Names($text: String) { channels(search: $text) { nodes { id name } } }';
 /** Of the last channel that is read. */
 const LAST_ITEMS = '/api/channel/21';

@@ -27,18 +27,20 @@ it('reports a job of a shared folder that cannot be claimed, once for each reaso
       outputName: () => 'data.jsonl',
       complain: () => {},
     });
-  const record = newRecord(
-    {
-      key: null,
-      maxPerMinute: null,
-      name: 'channels',
-      startAt: 0,
-      format: 'JSONL',
-      text: '{ channels { nodes { id } } }',
-      variables: {},
-    },
-    { id: '1', owner: { name: 'eve', role: 'editor' }, wall: clock.wall() },
-  );
+  const record = newRecord({
+    id: '1',
+    owner: { name: 'eve', role: 'editor' },
+    key: null,
+    maxPerMinute: null,
+    name: 'channels',
+    startAt: 0,
+    format: 'JSONL',
+    isCheap: true,
+    text: '{ channels { nodes { id } } }',
+    variables: {},
+    upstream: 'LINKS',
+    wall: clock.wall(),
+  });
   await folderOf().create('1', record);
   const folder = folderOf();
   const files = await folder.find('1');

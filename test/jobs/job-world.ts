@@ -17,7 +17,6 @@ export interface ShownJob {
   readonly name: string;
   readonly rowsDone: number;
   readonly rowsTotal: number | null;
-  readonly lines: number;
   readonly failures: number;
   readonly callsSpent: number;
   readonly callsLeft: number | null;
@@ -30,7 +29,7 @@ export interface ShownJob {
 }
 
 const JOB =
-  'id state name rowsDone rowsTotal lines failures callsSpent callsLeft readyAt asOf { oldest newest } url bytes createdBy error { code message }';
+  'id state name rowsDone rowsTotal failures callsSpent callsLeft readyAt asOf { oldest newest } url bytes createdBy error { code message }';
 
 const ROLES = { boss: 'admin', eve: 'editor', eli: 'editor', vic: 'viewer' } as const;
 

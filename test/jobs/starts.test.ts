@@ -54,7 +54,7 @@ describe('the start of an export', () => {
   const START = `mutation($query: String!) {
     startExport(input: {query: $query, maxPerMinute: 1}) { ... on Job { id state } ... on InvalidInput { message } }
   }`;
-  const SLOW = '{ channels { nodes { id items { nodes { __typename } } } } }';
+  const SLOW = '{ channels { nodes { id items(first: 100) { nodes { __typename } } } } }';
   type World = Awaited<ReturnType<typeof jobWorld>>;
   const startsOf = (
     { send }: World,

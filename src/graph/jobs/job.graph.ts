@@ -115,14 +115,9 @@ builder.node(JobRef, {
       description: 'Number of all of them; null while it is unknown.',
       resolve: ({ progress }) => progress.rowsTotal,
     }),
-    lines: t.int({
-      nullable: false,
-      description: 'Number of lines of the output.',
-      resolve: ({ progress }) => progress.lines,
-    }),
     failures: t.int({
       nullable: false,
-      description: 'Number of lines with errors.',
+      description: 'Number of items with errors.',
       resolve: ({ progress }) => progress.failures,
     }),
     callsSpent: t.int({
@@ -212,8 +207,8 @@ async function readJob(
 /** A text that changes with a job. */
 function stateText(record: JobRecord | null): string {
   if (!record) return '';
-  const { calls, lines, rowsDone } = record.progress;
-  return [record.id, record.state, calls, lines, rowsDone].join();
+  const { calls, rowsDone } = record.progress;
+  return [record.id, record.state, calls, rowsDone].join();
 }
 
 function spanOf({ newest, oldest }: JobProgress) {

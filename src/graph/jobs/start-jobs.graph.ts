@@ -13,12 +13,11 @@ const JobFormatRef = builder.enumType('JobFormat', {
   description: 'The format of the output of an export.',
   values: {
     JSONL: {
-      description:
-        'A JSON object in each line, one for each item. The items of lists within an item follow it, with `__parentId`, the `id` of the object that has the list, and `__field`, the name of the list.',
+      description: 'A JSON object in each line, one for each item.',
     },
     CSV: {
       description:
-        'A table as in RFC 4180, with a header, for queries without lists within items. Texts that a spreadsheet would take for formulas begin with an apostrophe.',
+        'A table as in RFC 4180, with a header; a list within an item is a text of JSON. Texts that a spreadsheet would take for formulas begin with an apostrophe.',
     },
   } satisfies Record<ExportFormat, { description: string }>,
 });
@@ -29,7 +28,7 @@ const StartExportInput = builder.inputType('StartExportInput', {
     query: t.string({
       required: true,
       description:
-        'A query with one list at its root, such as `{ channels { nodes { name } } }`. Lists without `first` or `last` are read to their end, also within items.',
+        'A query with one list at its root, such as `{ channels { nodes { name } } }`. It is read to its end; lists within items need `first` or `last`.',
     }),
     variables: t.field({ type: 'JSONObject', description: 'The variables of the query.' }),
     format: t.field({

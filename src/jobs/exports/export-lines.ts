@@ -1,6 +1,6 @@
 import { type GraphQLSchema, getNamedType, isCompositeType, Kind } from 'graphql';
 import { csvLine } from '../../storage/csv.ts';
-import { type ExportDocument, hasList, responseName } from './export-document.ts';
+import { contentOf, type ExportDocument, hasList, responseName } from './export-document.ts';
 import type { ExportedRow } from './export-rows.ts';
 
 /** The formats of the output of an export. */
@@ -19,25 +19,17 @@ export interface LineWriter {
 /** Creates the writer of a format. */
 export function lineWriter(
   format: ExportFormat,
-  { row }: ExportDocument,
+  document: ExportDocument,
   schema: GraphQLSchema,
 ): LineWriter {
-  return format === 'JSONL' ? jsonLines : csvLines(columnsOf(schema, row));
+  return format === 'JSONL' ? jsonLines : csvLines(columnsOf(schema, document, document.row));
 }
 
-/**
- * A line for each row, with its members in their order. A row of a connection within another row has two more members:
- * `__parentId`, the id of the object that contains it, and `__field`, the name of the connection. A row with errors has
- * `__errors`.
- */
+/** A line for each row, with its members in their order. A row with errors has `__errors`. */
 const jsonLines: LineWriter = {
   head: '',
-  line: ({ errors, members, parent }) =>
-    `${JSON.stringify({
-      ...(parent && { __parentId: parent.id, __field: parent.field }),
-      ...members,
-      ...(errors.length > 0 && { __errors: errors }),
-    })}\n`,
+  line: ({ errors, members }) =>
+    `${JSON.stringify({ ...members, ...(errors.length > 0 && { __errors: errors }) })}\n`,
 };
 
 /** A column of a table: the response names from a row to a value. */
@@ -58,28 +50,28 @@ function csvLines(columns: readonly Column[]): LineWriter {
 /** The leaves of a selection, in its order; a list is one column. */
 function columnsOf(
   schema: GraphQLSchema,
+  document: Pick<ExportDocument, 'fragments'>,
   { selections: { selections }, type }: ExportDocument['row'],
   prefix: Column = [],
 ): Column[] {
   const columns = new Map<string, Column>();
-  const add = (all: readonly Column[]): void => {
-    for (const each of all) columns.set(each.join('.'), each);
+  const add = (row: ExportDocument['row'], within: Column): void => {
+    for (const each of columnsOf(schema, document, row, within)) columns.set(each.join('.'), each);
   };
   for (const each of selections) {
-    if (each.kind === Kind.FRAGMENT_SPREAD) throw new TypeError('a fragment is not inlined');
-    if (each.kind === Kind.INLINE_FRAGMENT) {
-      const named = each.typeCondition && schema.getType(each.typeCondition.name.value);
+    if (each.kind !== Kind.FIELD) {
+      const { selectionSet, typeCondition } = contentOf(each, document.fragments);
+      const named = typeCondition && schema.getType(typeCondition.name.value);
       const own = named && isCompositeType(named) ? named : type;
-      add(columnsOf(schema, { type: own, selections: each.selectionSet }, prefix));
+      add({ type: own, selections: selectionSet }, prefix);
       continue;
     }
     const column = [...prefix, responseName(each)];
     const definition = 'getFields' in type ? type.getFields()[each.name.value] : undefined;
     const named = definition && getNamedType(definition.type);
     const isObject = definition && named && isCompositeType(named) && !hasList(definition);
-    if (isObject && each.selectionSet) {
-      add(columnsOf(schema, { type: named, selections: each.selectionSet }, column));
-    } else add([column]);
+    if (isObject && each.selectionSet) add({ type: named, selections: each.selectionSet }, column);
+    else columns.set(column.join('.'), column);
   }
   return [...columns.values()];
 }

@@ -1,18 +1,49 @@
-import type { GraphQLFormattedError } from 'graphql';
+import type { GraphQLFormattedError, GraphQLSchema } from 'graphql';
 import type { Viewer } from '../../auth/viewer.ts';
 import { GatewayError, type UpstreamName } from '../../errors.ts';
+import type { Clock } from '../../scheduling/clock.ts';
 import type { OperationPlan } from '../../upstream/dry-run/dry-run.ts';
 import type { JobProgress, JobRecord } from '../job.ts';
 import type { JobExecution, JobOperations } from '../job-operations.ts';
-import type { JobStep, JobWork } from '../job-step.ts';
 import { endsJob, errorOf, retryAfterMs } from '../retries.ts';
-import { added, type ExportDocument } from './export-document.ts';
-import type { LineWriter } from './export-lines.ts';
-import { type ExportPosition, mostRowsOf, START, variablesOf } from './export-position.ts';
-import { StepReader, type StepRows } from './export-rows.ts';
+import type { JobFiles } from '../storage/job-files.ts';
+import { type ExportDocument, exportDocument, windowVariables } from './export-document.ts';
+import { type LineWriter, lineWriter } from './export-lines.ts';
+import { rowsOfStep, type StepRows } from './export-rows.ts';
+import { Identities } from './identities.ts';
 
 /** Upstream requests of a step, if one row does not need more: a step can be lost, and is not interrupted. */
 const MOST_CALLS = 5;
+
+/** Maximum number of upstream requests of a step, as far as it can be limited. */
+export function mostCallsOf({ maxPerMinute }: Pick<JobRecord, 'maxPerMinute'>): number {
+  return Math.min(MOST_CALLS, maxPerMinute ?? MOST_CALLS);
+}
+
+/** The variables of a step: rows of the list after a cursor. */
+export function variablesOf(first: number, after: string | null): Record<string, unknown> {
+  return { [windowVariables.first]: first, [windowVariables.after]: after };
+}
+
+/** The result of a step of an export. */
+export interface ExportStep {
+  /** Whole lines of the output. */
+  readonly lines: string;
+  /** Identities of the rows in them. */
+  readonly seen: readonly string[];
+  readonly progress: JobProgress;
+  /** Whether the export is complete. */
+  readonly isLast: boolean;
+  /** Milliseconds until the next step, because an upstream was not available; 0 for none. */
+  readonly retryAfterMs: number;
+}
+
+interface OpenOptions {
+  readonly clock: Clock;
+  readonly files: JobFiles<JobRecord>;
+  readonly operations: JobOperations;
+  readonly schema: GraphQLSchema;
+}
 
 interface ExportRunOptions {
   readonly record: JobRecord;
@@ -20,13 +51,13 @@ interface ExportRunOptions {
   readonly operations: JobOperations;
   readonly writer: LineWriter;
   /** The rows that are in the output. */
-  readonly known: { has(identity: string): boolean; add(identity: string): void };
+  readonly known: Identities;
   /** Cached responses that were requested from this time on are used, on `clock.now()`. */
   readonly acceptsFrom: number;
 }
 
 /** An export: it reads the list window by window, each as large as few upstream requests allow. */
-export class ExportRun implements JobWork {
+export class ExportRun {
   readonly mostCalls: number;
   readonly #options: ExportRunOptions;
   #progress: JobProgress;
@@ -35,78 +66,82 @@ export class ExportRun implements JobWork {
   /** Number of tries of this step so far. */
   #tries = 0;
 
-  constructor(options: ExportRunOptions) {
-    const { maxPerMinute, progress } = options.record;
-    this.mostCalls = Math.min(MOST_CALLS, maxPerMinute ?? MOST_CALLS);
+  /**
+   * The steps of a job from its last checkpoint on: what was written after it is cut off. No upstream request.
+   * @throws GatewayError `BAD_USER_INPUT` if its query is not valid any more, such as after an upgrade; JobStorageFailed
+   */
+  static async open({ clock, files, operations, schema }: OpenOptions): Promise<ExportRun> {
+    const { record } = files;
+    const { format, startedAt, text, variables } = record;
+    const document = exportDocument(schema, operations.parse(text, variables));
+    const known = new Identities();
+    for await (const identity of await files.resume()) known.add(identity);
+    // Responses since its start serve it: what it has read before a restart is not read again.
+    const acceptsFrom = clock.now() - (clock.wall() - (startedAt ?? clock.wall()));
+    const writer = lineWriter(format, document, schema);
+    return new ExportRun({ record, document, operations, writer, known, acceptsFrom });
+  }
+
+  private constructor(options: ExportRunOptions) {
+    this.mostCalls = mostCallsOf(options.record);
     this.#options = options;
-    this.#progress = progress;
-    this.#rows = mostRowsOf(options.document);
+    this.#progress = options.record.progress;
+    this.#rows = options.document.mostRows;
   }
 
   /**
-   * Executes the next step. Costs about 5 upstream requests at most, if one row does not need more.
-   * @throws GatewayError with the code of an error that no retry can end, such as `FORBIDDEN`.
+   * Executes the next step with the current permissions of its owner. Costs about 5 upstream requests at most, if one row
+   * does not need more.
+   * @throws GatewayError with the code of an error that no retry can end, such as `FORBIDDEN`; the reason of `signal`
+   * when that aborts.
    */
-  async step(viewer: Viewer, signal: AbortSignal): Promise<JobStep> {
+  async step(viewer: Viewer, signal: AbortSignal): Promise<ExportStep> {
     const { document, known, operations, writer } = this.#options;
     const before = this.#progress;
-    const position = before.position ?? START;
-    const terms = { viewer, signal, ...this.#terms };
-    const { variables, upstream } = await this.#windowAt(position, terms);
-    const result = await operations.execute(document, { ...terms, variables });
+    const { upstream, variables } = await this.#window(viewer, signal);
+    const result = await operations.execute(document, this.#terms(viewer, signal, variables));
     signal.throwIfAborted();
     const spent = { ...before, upstream, calls: before.calls + result.calls };
     this.#progress = spent;
     const waitMs = retryAfterMs(result.errors, this.#tries);
     if (waitMs !== null) {
       this.#tries += 1;
-      return { lines: '', seen: [], progress: spent, end: null, retryAfterMs: waitMs };
+      return { lines: '', seen: [], progress: spent, isLast: false, retryAfterMs: waitMs };
     }
     this.#tries = 0;
     if (!result.data?.[document.root] || endsJob(result.errors)) throw failureOf(result.errors);
-    const reader = new StepReader(document, position, result.errors, (row) => known.has(row));
-    const read = reader.read(result.data);
-    const isFirst = before.lines === 0 && before.position === null;
-    const lines = (isFirst ? writer.head : '') + read.rows.map((row) => writer.line(row)).join('');
-    for (const identity of read.begun) known.add(identity);
-    this.#progress = progressAfter(spent, result, read, document);
+    const read = rowsOfStep(document, result, (row) => known.has(row));
+    const head = before.after === null ? writer.head : '';
+    for (const identity of read.identities) known.add(identity);
+    this.#progress = progressAfter(spent, result, read);
     return {
-      lines,
-      seen: read.begun,
+      lines: head + read.rows.map((row) => writer.line(row)).join(''),
+      seen: read.identities,
       progress: this.#progress,
-      end: read.next === null ? { error: null } : null,
+      isLast: read.isLast,
       retryAfterMs: 0,
     };
   }
 
-  get #terms() {
+  #terms(viewer: Viewer, signal: AbortSignal, variables: Record<string, unknown>) {
     const { acceptsFrom, record } = this.#options;
-    return { acceptsFrom, jobId: record.id };
+    return { viewer, signal, variables, acceptsFrom, jobId: record.id };
   }
 
-  /** The variables of a step that costs few upstream requests, by dry runs of it. */
-  async #windowAt(
-    position: ExportPosition,
-    terms: {
-      readonly viewer: Viewer;
-      readonly signal: AbortSignal;
-      acceptsFrom: number;
-      jobId: string;
-    },
-  ): Promise<{ readonly variables: Record<string, unknown>; readonly upstream: UpstreamName }> {
+  /** The variables of a step that costs few upstream requests, by dry runs of it, unless all steps do. */
+  async #window(viewer: Viewer, signal: AbortSignal) {
     const { document, operations, record } = this.#options;
-    const most = mostRowsOf(document);
-    const windowOf = (rows: number) => ({
-      ...record.variables,
-      ...variablesOf(document, position, rows),
-    });
     for (;;) {
-      const variables = windowOf(this.#rows);
-      const { plan } = await operations.plan(document, { ...terms, variables });
+      const variables = { ...record.variables, ...variablesOf(this.#rows, this.#progress.after) };
+      if (record.isCheap) return { variables, upstream: this.#progress.upstream };
+      const terms = this.#terms(viewer, signal, variables);
+      const { plan } = await operations.plan(document, terms);
       if (plan.calls <= this.mostCalls || this.#rows === 1) {
         // The next rows can cost less: they may be cached.
-        if (2 * plan.calls <= this.mostCalls) this.#rows = Math.min(most, 2 * this.#rows);
-        return { variables, upstream: upstreamOf(plan, this.#progress) };
+        if (2 * plan.calls <= this.mostCalls) {
+          this.#rows = Math.min(document.mostRows, 2 * this.#rows);
+        }
+        return { variables, upstream: upstreamOf(plan, this.#progress.upstream) };
       }
       const fitting = Math.floor((this.#rows * this.mostCalls) / plan.calls);
       this.#rows = Math.max(1, Math.min(this.#rows - 1, fitting));
@@ -114,35 +149,31 @@ export class ExportRun implements JobWork {
   }
 }
 
-/** The API that a step needs most. */
-function upstreamOf(
+/** The API that a step needs most; the one before if it needs none. */
+export function upstreamOf(
   { callsByUpstream: { LINKS, MARKET } }: OperationPlan,
-  { upstream }: JobProgress,
+  before: UpstreamName,
 ): UpstreamName {
-  if (LINKS === MARKET) return upstream ?? 'LINKS';
+  if (LINKS === MARKET) return before;
   return LINKS > MARKET ? 'LINKS' : 'MARKET';
 }
 
 function progressAfter(
   before: JobProgress,
-  { data, newest, oldest }: JobExecution,
-  { completed, next, rows }: StepRows,
-  { root }: ExportDocument,
+  { newest, oldest }: JobExecution,
+  { isLast, last, rows, total }: StepRows,
 ): JobProgress {
-  const connection = data?.[root] as Readonly<Record<string, unknown>>;
-  const total = connection[added.total];
-  const rowsDone = before.rowsDone + completed;
-  const rowsTotal = next === null ? rowsDone : typeof total === 'number' ? total : before.rowsTotal;
+  const rowsDone = before.rowsDone + rows.length;
+  const rowsTotal = isLast ? rowsDone : (total ?? before.rowsTotal);
   return {
     ...before,
     rowsDone,
     rowsTotal,
     callsLeft: callsLeftOf(before.calls, rowsDone, rowsTotal),
-    lines: before.lines + rows.length,
     failures: before.failures + rows.filter(({ errors }) => errors.length > 0).length,
     oldest: smaller(before.oldest, oldest),
     newest: larger(before.newest, newest),
-    position: next,
+    after: last ?? before.after,
   };
 }
 

@@ -10,7 +10,7 @@ const ranges = 100;
 const seed = Number(process.env['JOBS_SEED'] ?? 1);
 const TIME_MS = 60_000 + 3000 * kills + 500 * changes;
 
-const NESTED = `{ channels { nodes { id name items { nodes {
+const NESTED = `{ channels { nodes { id name items(first: 100) { nodes {
   ... on LinkItem { id title } ... on QrItem { id title } ... on BioItem { id title }
 } } } } }`;
 

@@ -13,13 +13,12 @@ export interface SoakJob {
   readonly state: string;
   readonly rowsDone: number;
   readonly rowsTotal: number | null;
-  readonly lines: number;
   readonly failures: number;
   readonly callsSpent: number;
   readonly error: { readonly code: string; readonly message: string } | null;
 }
 
-const JOB = 'id state rowsDone rowsTotal lines failures callsSpent error { code message }';
+const JOB = 'id state rowsDone rowsTotal failures callsSpent error { code message }';
 
 /** The built gateway on a folder that outlives it, over a sandbox in this process. */
 export class KilledGateway {
