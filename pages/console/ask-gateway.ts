@@ -7,24 +7,18 @@ const refusals: Readonly<Record<number, string>> = {
 };
 
 /**
- * Requests a path of the gateway; with a `body`, posts it as JSON. An empty `token` means that none is sent.
+ * Requests a path of the gateway. An empty `token` means that none is sent.
  * @throws Refusal if the response has another content type, or the gateway refuses the request.
  */
 export async function askGateway(
   path: string,
   type: string,
   token: string,
-  { body, signal }: { readonly body?: object; readonly signal?: AbortSignal } = {},
+  signal: AbortSignal,
 ): Promise<Response> {
   const headers = new Headers({ accept: type });
   if (token) headers.set('authorization', `Bearer ${token}`);
-  if (body) headers.set('content-type', 'application/json');
-  const response = await fetch(path, {
-    headers,
-    cache: 'no-store',
-    ...(signal && { signal }),
-    ...(body && { method: 'POST', body: JSON.stringify(body) }),
-  });
+  const response = await fetch(path, { headers, cache: 'no-store', signal });
   if (response.ok && response.headers.get('content-type')?.startsWith(type)) return response;
   throw new Refusal(
     (await reasonIn(response)) ??
@@ -33,26 +27,10 @@ export async function askGateway(
   );
 }
 
-/**
- * Executes a mutation with the field `field` for one id.
- * @throws Refusal if the gateway refuses it.
- */
-export async function turn(field: string, id: string, token: string): Promise<void> {
-  const query = `mutation($id: ID!) { ${field}(id: $id) { id } }`;
-  const body = { query, variables: { id } };
-  const response = await askGateway('./graphql', 'application/json', token, { body });
-  const { errors } = (await response.json()) as ErrorsOf;
-  if (errors?.[0]) throw new Refusal(errors[0].message);
-}
-
-interface ErrorsOf {
-  readonly errors?: readonly { readonly message?: string }[];
-}
-
 /** The message of a GraphQL error in a response; 401 and 403 have texts of their own. */
 async function reasonIn(response: Response): Promise<string | null> {
   if (response.status in refusals || response.ok) return null;
   const body: unknown = await response.json().catch(() => null);
-  const { errors } = (body ?? {}) as ErrorsOf;
+  const { errors } = (body ?? {}) as { errors?: readonly { readonly message?: string }[] };
   return errors?.[0]?.message ?? null;
 }

@@ -50,9 +50,8 @@ export class Feed {
 
   async #ask(): Promise<void> {
     try {
-      const response = await askGateway('./console.json', 'application/json', this.#token, {
-        signal: AbortSignal.timeout(DEAD_MS),
-      });
+      const signal = AbortSignal.timeout(DEAD_MS);
+      const response = await askGateway('./console.json', 'application/json', this.#token, signal);
       const state = (await response.json()) as ConsoleState;
       this.#heardAt = performance.now();
       this.#failures = 0;

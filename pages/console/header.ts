@@ -34,9 +34,8 @@ export function createHeader(useToken: (token: string) => void): {
       setText(byId('facts'), facts(state));
       showReasons(reasons);
       showLinks(links(state));
-      // Who sees names already needs a token only for jobs; who has given one may take it back.
-      const isForJobs = state.jobs?.turnedBy === 'TOKEN' && state.jobs.total > 0;
-      viewer.hidden = state.named && field.value === '' && !isForJobs;
+      // Who has given a token may take it back.
+      viewer.hidden = state.named && field.value === '';
     },
     trouble(what) {
       trouble.hidden = what === null;
@@ -103,7 +102,7 @@ function links({ links }: ConsoleState): Link[] {
   return [
     ...(links.graphiql ? [{ path: './', word: 'GraphiQL' }] : []),
     ...(links.schema ? [{ path: './schema.graphql', word: 'Schema' }] : []),
-    ...(links.metrics ? [{ path: './metrics', word: 'Metrics' }] : []),
+    { path: './metrics', word: 'Metrics' },
   ];
 }
 

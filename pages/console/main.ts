@@ -22,9 +22,7 @@ const showUpstreams = keyedChildren<UpstreamNow>(
   () => upstreamCard(tooltip),
 );
 const usage = createUsage(byId('usage'));
-const jobs = createJobs(byId('jobs'));
 const header = createHeader((token) => {
-  jobs.useToken(token);
   usage.useToken(token);
   feed.useToken(token);
 });
@@ -34,7 +32,7 @@ const parts: readonly ((state: ConsoleState) => void)[] = [
   (state) => showUpstreams(state.upstreams.map((upstream) => ({ upstream, state }))),
   createWaiting(byId('waiting')),
   createSpenders(byId('spenders')),
-  (state) => jobs.update(state),
+  createJobs(byId('jobs')),
   createClasses(byId('classes')),
   (state) => usage.update(state),
   createOperations(byId('operations')),

@@ -188,7 +188,6 @@ export interface ConsoleState {
   /** What else can be opened here. */
   readonly links: {
     readonly graphiql: boolean;
-    readonly metrics: boolean;
     readonly schema: boolean;
     /** Whether usage is recorded. */
     readonly usage: boolean;
@@ -206,11 +205,6 @@ export interface ConsoleState {
   readonly spenders: readonly SpenderState[];
   /** Exports; `null` if jobs are not configured. */
   readonly jobs: {
-    /**
-     * Who can pause, resume and cancel jobs from the console by GraphQL: every viewer, those with the token of an
-     * administrator, or no viewer, because the GraphQL server is not on this port or does not accept other operations.
-     */
-    readonly turnedBy: 'ALL' | 'TOKEN' | 'NONE';
     /** Number of all jobs, and of those that have not ended. */
     readonly total: number;
     readonly open: number;

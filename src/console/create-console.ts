@@ -46,7 +46,7 @@ export class ConsoleStates {
   }
 }
 
-/** Creates the console for a gateway that starts now; `null` if nothing is counted. */
+/** Creates the console for a gateway that starts now. */
 export function createConsole(
   config: Config,
   parts: {
@@ -54,7 +54,7 @@ export function createConsole(
     readonly clients: readonly Client[];
     readonly clock: Clock;
     /** `null` if jobs cannot be stored. */
-    readonly jobs: ConsoleJobs['jobs'] | null;
+    readonly jobs: ConsoleJobs | null;
     readonly keys: OwnKeys;
     readonly state: GatewayState;
     readonly telemetry: Pick<Telemetry, 'events' | 'health' | 'history' | 'scrub'>;
@@ -80,11 +80,10 @@ export function createConsole(
     // The pages for callers are not on the port of the console if that is separate.
     links: {
       graphiql: metricsPort === null,
-      metrics: true,
       schema: auth.mode === 'none' && introspection === 'on' && metricsPort === null,
       usage: parts.usage !== null,
     },
-    jobs: jobs && { jobs, turnedBy: turnedBy(config) },
+    jobs,
     live,
     shared,
     scrub,
@@ -93,10 +92,4 @@ export function createConsole(
     events.emit('look', null);
     return snapshot(draining);
   });
-}
-
-/** See `ConsoleState.jobs`. */
-function turnedBy({ auth, metricsPort, persistedOperations }: Config): ConsoleJobs['turnedBy'] {
-  if (metricsPort !== null || persistedOperations) return 'NONE';
-  return auth.mode === 'none' ? 'ALL' : 'TOKEN';
 }

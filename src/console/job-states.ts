@@ -11,26 +11,21 @@ const JOBS_SHOWN = 50;
 /** Sees all jobs. Callers' names are removed later, from states for viewers who may not know them. */
 const OPERATOR: Viewer = { name: '', role: 'admin' };
 
-/** What the console shows of jobs. */
-export interface ConsoleJobs {
-  readonly jobs: Pick<Jobs, 'list' | 'readyAt'>;
-  /** See `ConsoleState.jobs`. */
-  readonly turnedBy: NonNullable<ConsoleState['jobs']>['turnedBy'];
-}
+/** What the console asks of jobs. */
+export type ConsoleJobs = Pick<Jobs, 'list' | 'readyAt'>;
 
 /** The jobs of all callers: those that have not ended, then the latest; `null` if there can be none. */
-export function consoleJobs(parts: ConsoleJobs | null, scrub: Scrub): ConsoleState['jobs'] {
-  if (!parts) return null;
-  const all = parts.jobs.list(OPERATOR, null);
+export function consoleJobs(jobs: ConsoleJobs | null, scrub: Scrub): ConsoleState['jobs'] {
+  if (!jobs) return null;
+  const all = jobs.list(OPERATOR, null);
   const [open, ended] = [false, true].map((has) =>
     all.filter((each) => isFinal(each.state) === has),
   );
   const rows = [...(open ?? []), ...(ended ?? [])].slice(0, JOBS_SHOWN);
   return {
-    turnedBy: parts.turnedBy,
     total: all.length,
     open: open?.length ?? 0,
-    rows: rows.map((record) => rowOf(record, parts.jobs.readyAt(record), scrub)),
+    rows: rows.map((record) => rowOf(record, jobs.readyAt(record), scrub)),
   };
 }
 

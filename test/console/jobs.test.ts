@@ -62,7 +62,7 @@ describe('the jobs in the console', () => {
     await startExport(busy, 'shop', LATER);
     await startExport(busy, 'crawler');
     const jobs = await jobsOnce(busy, (rows) => rows.some(({ state }) => state === 'DONE'));
-    expect(jobs).toMatchObject({ turnedBy: 'TOKEN', total: 2, open: 1 });
+    expect(jobs).toMatchObject({ total: 2, open: 1 });
     const { channels } = (await busy.ask('{ channels { totalCount } }', { headers: as('shop') }))
       .data as { channels: { totalCount: number } };
     expect(jobs.rows).toEqual([
@@ -115,20 +115,6 @@ describe('the jobs in the console', () => {
     const jobs = await jobsOnce(busy, () => true);
     expect(jobs).toMatchObject({ total: 51, open: 51 });
     expect(jobs.rows).toHaveLength(50);
-  });
-
-  it.each([
-    ['every viewer without authentication', 'ALL', {}],
-    ['holders of tokens', 'TOKEN', withTokens],
-    ['nobody on a port of its own', 'NONE', { METRICS_PORT: '0' }],
-  ] as const)('can be turned by %s', async (_, turnedBy, env) => {
-    const busy = await stage.start({ ...env, ...withJobs() });
-    expect((await consoleState(busy.operatorsUrl)).jobs).toEqual({
-      turnedBy,
-      total: 0,
-      open: 0,
-      rows: [],
-    });
   });
 
   it('are absent from a gateway without a folder', async () => {

@@ -56,7 +56,7 @@ export function createUsage(section: HTMLElement): {
     latest = new AbortController();
     const { signal } = latest;
     try {
-      return await askGateway(`./console/usage.${file}?${form.query()}`, type, token, { signal });
+      return await askGateway(`./console/usage.${file}?${form.query()}`, type, token, signal);
     } catch (error) {
       if (!signal.aborted) setText(sum, `Usage is not available. ${(error as Error).message}`);
       return null;

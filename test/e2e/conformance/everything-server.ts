@@ -28,7 +28,7 @@ export async function startEverything(): Promise<{
     fastPath: null,
     events: new EventStream(),
     graphql: () => undefined,
-    graphiql: { send: (_, response) => void response.end() },
+    graphiql: (_, response) => void response.end(),
     landing: (_, response) => response.end(),
     files: null,
     jobData: (_, response) => response.end(),
