@@ -32,11 +32,8 @@ const TELLING = new Set([
   'the first of a process (first start), an upstream of 40 ms, over Apollo Server',
   'N = 300: oldest data over N/B',
   'sliding window: views complete and correct',
-  'a dashboard 60 times its ttl old: response time over the maximum wait',
   'even pace: slots that the callers left and the export used',
-  'a new search of them, median',
   'time from the response to a mutation until the event on each of 1000 streams, p99',
-  'most requests in a window, in both cases',
 ]);
 
 /** Figures that compare the gateway with another server. */
