@@ -64,6 +64,6 @@ export async function createTelemetry(options: TelemetryOptions): Promise<Teleme
 const registered = Symbol.for('opentelemetry.js.api.1');
 
 /** Whether the process was started with an SDK. Without one, not even the API is loaded. */
-export function isTraced(): boolean {
+function isTraced(): boolean {
   return registered in globalThis;
 }

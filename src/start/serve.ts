@@ -7,8 +7,6 @@ import type { LogStream } from '../observe/log/logger.ts';
 import { readableLines } from '../observe/log/readable-lines.ts';
 import { type StandardOutput, standardOutput } from '../observe/log/standard-output.ts';
 import { systemClock } from '../scheduling/clock.ts';
-import { setV8Flags } from './v8-flags.ts';
-import { warmUp } from './warm-up.ts';
 
 /**
  * Under `npm start`, Ctrl-C reaches this process twice: from the terminal, and passed on by npm. A
@@ -21,9 +19,6 @@ const stopSlackMs = 5000;
 
 /** How long the log may take to be written at the end, in milliseconds: its pipe may have no reader. */
 const drainMs = 2000;
-
-/** Requests that waited for the process to listen are served before the warm-up. In milliseconds. */
-const WARM_UP_AFTER_MS = 50;
 
 /** How often a process under npm looks whether npm's shell is still there, in milliseconds. */
 const PARENT_CHECK_MS = 250;
@@ -38,7 +33,6 @@ type Environment = Readonly<Record<string, string | undefined>>;
  */
 export async function serve(args: readonly string[], env: Environment): Promise<void> {
   readOptions(args, {});
-  setV8Flags([...process.execArgv, env['NODE_OPTIONS'] ?? '']);
   const config = loadConfig(env);
   const output = standardOutput(systemClock);
   const gateway = await createGateway(config, { log: logTo(output, env) });
@@ -53,9 +47,6 @@ export async function serve(args: readonly string[], env: Environment): Promise<
   await gateway.listen();
   if (say) say(gateway.report().join('\n'));
   else gateway.logStart();
-  setTimeout(() => {
-    warmUp().catch((error: unknown) => gateway.reportDefect(error));
-  }, WARM_UP_AFTER_MS);
 }
 
 /** The format of the log: JSON for programs, text for a terminal. */

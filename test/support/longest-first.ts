@@ -25,7 +25,6 @@ const LONGEST = [
   'test/e2e/process',
   'test/e2e/log-output',
   'test/answers/literals',
-  'test/e2e/v8-flags',
   'test/answers/at-hand',
   'test/http/socket/stall-guard',
   'test/live/budget',
