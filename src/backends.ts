@@ -14,7 +14,6 @@ import type { SavedCache } from './upstream/cache/saved/saved-cache.ts';
 import { Client, type ClientOptions } from './upstream/client.ts';
 import type { CountHistory } from './upstream/count-history.ts';
 import type { Subject } from './upstream/diagnosis.ts';
-import type { SettleTimes } from './upstream/idempotency/looks/reconciler.ts';
 import type { Records } from './upstream/idempotency/records.ts';
 import { Lists } from './upstream/lists/pages.ts';
 import { Reader } from './upstream/reader.ts';
@@ -79,7 +78,7 @@ export function createBackends(
       ownKey: auth.mode !== 'passthrough',
       maxKeys: auth.mode === 'passthrough' ? config.passthroughMaxKeys : Number.POSITIVE_INFINITY,
       freshness,
-      settle: config.settle,
+      settleMs: config.writeSettleMs,
       onSurprise: (field) => events.emit('surprise', { upstream: 'LINKS', field }),
     });
   const market =
@@ -93,7 +92,7 @@ export function createBackends(
       ownKey: true,
       maxKeys: Number.POSITIVE_INFINITY,
       freshness,
-      settle: config.settle,
+      settleMs: config.writeSettleMs,
       onSurprise: (field) => events.emit('surprise', { upstream: 'MARKET', field }),
     });
   return { links, market, clients: [links, market].flatMap((backend) => backend?.client ?? []) };
@@ -105,7 +104,7 @@ type OwnOptions = Required<
     ClientOptions,
     'api' | 'baseUrl' | 'timeZone' | 'maxKeys' | 'maxCallsPerOperation' | 'freshness' | 'onSurprise'
   >
-> & { readonly pageSize: number; readonly ownKey: boolean; readonly settle: SettleTimes };
+> & { readonly pageSize: number; readonly ownKey: boolean; readonly settleMs: number };
 
 function createBackend(
   {
@@ -139,7 +138,7 @@ function createBackend(
     onSurprise,
     ownKey,
     pageSize,
-    settle,
+    settleMs,
     timeZone,
   }: OwnOptions,
 ): Backend {
@@ -172,7 +171,7 @@ function createBackend(
     savedCache,
     callsBefore:
       usage && ownKey ? (callerClass) => usage.callsBefore(api.upstream, callerClass) : undefined,
-    settle,
+    settleMs,
     timeZone,
     timeoutMs,
     witness: witness({ upstream: api.upstream, baseUrl, timeoutMs, ownKey }),

@@ -100,8 +100,8 @@ export interface Config extends Limits {
   readonly jobs: JobsConfig;
   /** How long idempotency keys are kept. */
   readonly idempotencyKeepMs: number;
-  /** How long the effect of a write can appear after its request, and when one without effect is sent again. */
-  readonly settle: { readonly settleMs: number; readonly resendAfterMs: number };
+  /** How long the effect of a write can appear after its request. */
+  readonly writeSettleMs: number;
   /** Folder for data that must survive a restart; `null` if none is saved. */
   readonly stateDir: string | null;
   /** The Redis that several processes share; `null` when this one is alone. */
@@ -240,7 +240,7 @@ export function loadConfig(
     cacheMaxBytes: reader.integer('CACHE_MAX_BYTES'),
     historyWatch: Object.freeze(readHistoryWatch(reader, auth.mode)),
     idempotencyKeepMs: reader.integer('IDEMPOTENCY_KEEP_MS'),
-    settle: Object.freeze(readSettle(reader)),
+    writeSettleMs: reader.integer('WRITE_SETTLE_MS'),
     stateDir: reader.text('STATE_DIR') === 'off' ? null : reader.text('STATE_DIR'),
     redis: readRedis(reader, sandbox, rateLimits),
     logLevel: reader.choice('LOG_LEVEL', ['info', 'error', 'warn', 'debug', 'silent']),
@@ -325,17 +325,6 @@ function readHistoryWatch(reader: EnvironmentReader, mode: AuthConfig['mode']): 
     }
   }
   return names;
-}
-
-function readSettle(reader: EnvironmentReader): Config['settle'] {
-  const settleMs = reader.integer('WRITE_SETTLE_MS');
-  const resendAfterMs = reader.integer('WRITE_RESEND_AFTER_MS');
-  if (resendAfterMs < settleMs) {
-    reader.fault(
-      'WRITE_RESEND_AFTER_MS is less than WRITE_SETTLE_MS. A write may only be sent again after its effect was looked for.',
-    );
-  }
-  return { settleMs, resendAfterMs };
 }
 
 function readMetricsPort(reader: EnvironmentReader, port: number): number | null {

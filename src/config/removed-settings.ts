@@ -40,6 +40,7 @@ export const removedSettings: Readonly<Record<string, string>> = {
   UPLOAD_MAX_BYTES: fixed('always 1 GiB'),
   UPLOAD_MAX_CONCURRENT: fixed('always 8'),
   USAGE_MAX_BYTES: fixed('always 64 MiB'),
+  WRITE_RESEND_AFTER_MS: 'The gateway sends no write a second time. Remove the variable.',
   ...Object.fromEntries(
     resourceNames.map((resource) => [ttlName(resource), `Set TTLS={"${resource}": …} instead.`]),
   ),

@@ -172,10 +172,7 @@ const table: Readonly<Record<string, Entry>> = {
     'Time for which the outcome of a mutation with an idempotency key is kept. A retry within this time does not make the change again.',
   ),
   WRITE_SETTLE_MS: integer(0, DAY_MS, 5000).describe(
-    'After a write whose response was lost, the gateway waits for this time before it looks for the change, because the API can still be executing the request.',
-  ),
-  WRITE_RESEND_AFTER_MS: integer(0, DAY_MS, 30_000).describe(
-    'After a write whose response was lost and that has made no change, the gateway waits for this time before it sends a write with an idempotency key again. If the API executes a request later than that, the change is made twice.',
+    'After a write whose response was lost, the gateway waits for this time before it looks for what was created, because the API can still be executing the request.',
   ),
   LOG_LEVEL: choice(['error', 'warn', 'info', 'debug', 'silent'], 'info').describe(
     'Log level: `warn` logs upstream failures and refusals, `info` also one line per operation, `debug` also each upstream request.',

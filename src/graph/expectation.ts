@@ -1,4 +1,3 @@
-import { isPresent } from '../upstream/decode/fields.ts';
 import type { Row } from '../upstream/request.ts';
 import type { InputChecks } from './checks.ts';
 
@@ -8,8 +7,6 @@ export interface Expectation<R extends Row> {
   readonly typename: string;
   /** The names of the members that are not as expected. */
   readonly differences: (row: R) => readonly string[];
-  /** Whether the row has the values that the update sets. */
-  readonly isUpdated: (row: R) => boolean;
 }
 
 /** An update was not sent because the row is not as expected. Mutations return it as `Conflict`. */
@@ -61,18 +58,13 @@ export function expectationOf<R extends Row>(typename: string, members: Compared
     const member = members[name];
     return member !== undefined && member.form(member.of(row)) !== member.form(value);
   };
-  return (
-    checks: InputChecks,
-    { input, expected }: { readonly input: Values; readonly expected?: Values | null | undefined },
-  ): Expectation<R> | null => {
+  return (checks: InputChecks, expected: Values | null | undefined): Expectation<R> | null => {
     if (!expected) return null;
     checks.of('expected').anyPresent(names, expected);
     const compared = names.filter((name) => expected[name] !== undefined);
-    const updated = names.filter((name) => isPresent(input[name]));
     return {
       typename,
       differences: (row) => compared.filter((name) => different(name, row, expected[name])),
-      isUpdated: (row) => !updated.some((name) => different(name, row, input[name])),
     };
   };
 }

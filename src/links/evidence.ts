@@ -1,5 +1,5 @@
 import { isPresent } from '../upstream/decode/fields.ts';
-import type { Creation, Known, List, Repeatable, Row, RowEvidence } from '../upstream/request.ts';
+import type { Creation, Known, List, Repeatable, Row } from '../upstream/request.ts';
 import type { Comparison, Likeness } from './likeness.ts';
 
 /** The members that a write gives to a row of a list; `null` or absent for the others. */
@@ -7,6 +7,9 @@ type Given<R extends Row> = { readonly [Member in keyof R]?: Comparison | null }
 
 /** A write whose second request has the same effect as the first. */
 export const repeatable: Repeatable<never> = { kind: 'repeatable' };
+
+/** The same for a write whose second request can be refused because the first has set or added the thing. */
+export const refusedAgain: Repeatable<never> = { kind: 'repeatable', refusedAgain: () => null };
 
 interface CreationTraits<R extends Row> {
   /** When a row was created, if the list provides it. */
@@ -34,17 +37,6 @@ export function creation<R extends Row>(
     isUnique: unique !== null,
     valueOf: (row) => row as R,
   };
-}
-
-/** The evidence of an update that can be refused if it is repeated: the row has these members. */
-export function rowHas<R extends Row>(
-  list: List<R>,
-  id: number,
-  given: Given<R>,
-): RowEvidence<Known<R>> {
-  const members = membersOf(given, null);
-  const applied = (row: Row) => (likenessOf(row as R, members) === 'equal' ? (row as R) : null);
-  return { kind: 'row', list, id, applied, mayRepeat: true };
 }
 
 interface Member<R extends Row> {

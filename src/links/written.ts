@@ -30,7 +30,7 @@ export function removal(
     decode: () => ({ id }),
     evidence: {
       kind: 'repeatable',
-      appliedBefore: ({ kind }) => (kind === 'absent' ? { id } : null),
+      refusedAgain: (kind) => (kind === 'absent' ? { id } : null),
     },
     ...traits,
   };

@@ -231,11 +231,9 @@ export interface KeyedWrite {
   /** `null` if the operation is unknown. */
   readonly asker: Asker | null;
   readonly caller: string | null;
-  /** Whether this call has sent it a second time, because the first request had no effect. */
-  readonly resent: boolean;
-  /** Requests that this call has sent to look for the effect. */
+  /** Requests that this call has sent to look for what was created. */
   readonly reads: number;
-  /** From when on a retry looks for the effect, in milliseconds since 1970; only if the outcome is unknown. */
+  /** From when on a retry can find out, in milliseconds since 1970; only if the outcome is unknown. */
   readonly settlesAt: number | null;
 }
 

@@ -17,7 +17,6 @@ import { SavedReads } from './cache/saved/saved-reads.ts';
 import { CachedReads } from './cached-reads.ts';
 import type { CountHistory } from './count-history.ts';
 import { KeyedWrites } from './idempotency/keyed-writes.ts';
-import type { SettleTimes } from './idempotency/looks/reconciler.ts';
 import type { Records } from './idempotency/records.ts';
 import { ProcessRowLocks, type RowLocks } from './idempotency/row-locks.ts';
 import { RowTurns } from './idempotency/row-turns.ts';
@@ -67,12 +66,13 @@ export interface ClientOptions extends ExchangeOptions {
   readonly records?: Records | undefined;
   /** Serialises the writers of a row; by default those of this process. */
   readonly rowLocks?: RowLocks | undefined;
-  readonly settle?: SettleTimes | undefined;
+  /** After the end of a request, the upstream can still execute it for this time; by default 5 s. */
+  readonly settleMs?: number | undefined;
 }
 
 /** How long keys are kept without a store of their own, in milliseconds, and their memory. */
 const OWN_RECORDS = { keepMs: 600_000, maxBytes: 1024 * 1024 };
-const SETTLE: SettleTimes = { settleMs: 5000, resendAfterMs: 30_000 };
+const SETTLE_MS = 5000;
 
 /** One upstream API behind its budget: the only access to it. Composes the parts that a `Reader` uses. */
 export class Client {
@@ -95,7 +95,7 @@ export class Client {
   constructor(options: ClientOptions) {
     this.#options = options;
     const { answers, cache, clock, counts, digest, events, freshness } = options;
-    const { settle = SETTLE, timeoutMs } = options;
+    const { settleMs = SETTLE_MS, timeoutMs } = options;
     const { upstream } = this;
     const budgets = this.#newBudgets();
     const inFlight = new InFlight(cache);
@@ -123,7 +123,7 @@ export class Client {
     this.fetcher = new Fetcher({ ...world, cache, inFlight, refresher, sharedCache });
     const { rowLocks = new ProcessRowLocks(clock) } = options;
     const rowTurns = new RowTurns({ ...world, rowLocks });
-    this.writes = new Writes({ ...world, rowTurns, settleMs: settle.settleMs });
+    this.writes = new Writes({ ...world, rowTurns, settleMs });
     const records = options.records ?? new ProcessRecords({ clock, ...OWN_RECORDS });
     const { writes } = this;
     this.keyedWrites = new KeyedWrites({
@@ -135,7 +135,7 @@ export class Client {
       rowLocks,
       timeoutMs,
       writes,
-      ...settle,
+      settleMs,
     });
     this.cached = cached;
     this.sharedCache = sharedCache;

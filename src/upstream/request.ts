@@ -153,35 +153,21 @@ export interface Write<T> extends Call<T> {
    * `row`.
    */
   readonly guard?: () => Promise<void>;
-  /** How to find out whether it has happened, if its response was lost; `null` if nothing shows it. */
+  /** What to do if its response was lost; `null` if it must not be repeated, and nothing shows whether it has happened. */
   readonly evidence: Evidence<T> | null;
 }
 
-/** How to find out whether a write has happened whose response was lost, and whether it may be sent again. */
-export type Evidence<T> = Repeatable<T> | RowEvidence<T> | Creation<T>;
+/** What to do about a write whose response was lost. */
+type Evidence<T> = Repeatable<T> | Creation<T>;
 
-/** A second request has the same effect as the first: it is sent again, unless another write to the row has passed. */
+/** A second request has the same effect as the first: with the same idempotency key, it is sent again. */
 export interface Repeatable<T> {
   readonly kind: 'repeatable';
   /**
-   * The result if the second request fails because the first one was applied, e.g. "not found" after a delete; `null`
-   * if the failure is one of its own.
+   * Present if a second request can be refused because the first one was applied: the result if the refusal shows that,
+   * e.g. "not found" after a delete; `null` if it does not.
    */
-  readonly appliedBefore?: (failure: {
-    readonly kind: 'absent' | 'rejected';
-    readonly reason: string;
-  }) => T | null;
-}
-
-/** The row shows whether the write was applied: it is found in its list by id. */
-export interface RowEvidence<T> {
-  readonly kind: 'row';
-  readonly list: List<Row>;
-  readonly id: number;
-  /** The result if the row shows the effect; otherwise `null`. `before` is the row as cached before the request. */
-  readonly applied: (row: Row, before: Row | null) => T | null;
-  /** Whether it may be sent again if the row does not show the effect. */
-  readonly mayRepeat: boolean;
+  readonly refusedAgain?: (kind: 'absent' | 'rejected') => T | null;
 }
 
 /** The write adds a row to a list. */
@@ -203,8 +189,7 @@ export interface Creation<T> {
   readonly createdAt?: (row: Row) => string | null;
   /**
    * Whether the API allows no second row with this content, so that a match needs no further evidence unless the row is
-   * known to be older than the request. A second request can be rejected because the first was applied late: the
-   * effect is then looked for once more.
+   * known to be older than the request.
    */
   readonly isUnique: boolean;
   readonly valueOf: (row: Row) => T;

@@ -48,7 +48,7 @@ interface Unshared<T> {
 
 interface WritesOptions extends WaitersWorld {
   readonly rowTurns: RowTurns;
-  /** See `SettleTimes`. */
+  /** See `LostCreations`. */
   readonly settleMs: number;
   readonly counts: CountHistory | undefined;
   readonly budgets: Budgets;

@@ -216,14 +216,12 @@ describe('The events of a history', () => {
     expect(history.log.latest).toEqual([]);
     history.keyed(keyedWrite({ outcome: 'reconciled' }));
     history.keyed(keyedWrite({ outcome: 'unknown', mutation: 'createPixel' }));
-    history.keyed(keyedWrite({ resent: true, mutation: 'createDomain' }));
     history.keyed(keyedWrite({ outcome: 'reused', mutation: 'createUser' }));
     history.keysForgotten();
     const texts = history.log.latest.map(({ cause, kind, text }) => `${kind}: ${text}: ${cause}`);
     expect(texts).toEqual([
       'keys-forgotten: Idempotency keys were removed before their time, because the store is full.: null',
       'key-reused: Idempotency key reused: createUser: with other arguments',
-      'sent-again: Sent again: createDomain: the first request had no effect',
       'outcome-unknown: Outcome unknown: createPixel: key 0a1b2c3d',
       'reconciled: Reconciled createChannel: found after a lost response',
     ]);

@@ -35,7 +35,7 @@ async function metrics(): Promise<Record<string, number>> {
   const text = await (await fetch(`${busy.url}/metrics`)).text();
   const lines = text
     .split('\n')
-    .filter((line) => /^gateway_(keyed|unkeyed|reconciliation|resent|conflicts)_/.test(line));
+    .filter((line) => /^gateway_(keyed|unkeyed|reconciliation|conflicts)_/.test(line));
   const samples = lines.map((line) => {
     const [, family = '', labels = '', value] =
       /^gateway_(\w+?)(?:\{(.*)\})? (\d+)$/.exec(line) ?? [];
@@ -135,20 +135,6 @@ describe('A write whose response was lost', () => {
       { msg: 'write reconciled', level: 'info', mutation: 'createChannel', reads: 1 },
     ]);
     expect(busy.log()).not.toMatch(/my-secret-key|"Spring"/);
-  });
-
-  it('is sent again if it had no effect, which is counted and logged', async () => {
-    busy.sandbox.links.fault({ ...LOST, applied: false });
-    expect(await create('Spring', 'one', 100)).toBe('Channel');
-    expect(await metrics()).toEqual({
-      'keyed_writes_total executed': 1,
-      reconciliation_reads_total: 2,
-      resent_writes_total: 1,
-    });
-    expect(lines()).toMatchObject([{ msg: 'write sent again', mutation: 'createChannel' }]);
-    expect(await look()).toContainEqual(
-      expect.objectContaining({ text: 'Sent again: createChannel' }),
-    );
   });
 
   it('is counted apart without a key', async () => {

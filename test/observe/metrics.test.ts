@@ -196,7 +196,7 @@ describe('the numbers', () => {
       'gateway_keyed_writes_total{upstream="LINKS",outcome="reconciled"} 0\n',
     );
     events.emit('keyed', keyedWrite({ outcome: 'reconciled', reads: 2 }));
-    events.emit('keyed', keyedWrite({ resent: true, reads: 2 }));
+    events.emit('keyed', keyedWrite({ reads: 2 }));
     events.emit('keyed', keyedWrite({ outcome: 'unknown', key: null, reads: 1 }));
     events.emit('keysForgotten', { count: 3 });
     events.emit('conflict', { upstream: 'LINKS' });
@@ -207,7 +207,6 @@ describe('the numbers', () => {
       'gateway_keyed_writes_total{upstream="LINKS",outcome="unknown"} 0',
       'gateway_unkeyed_lost_writes_total{upstream="LINKS",outcome="unknown"} 1',
       'gateway_reconciliation_reads_total{upstream="LINKS"} 5',
-      'gateway_resent_writes_total{upstream="LINKS"} 1',
       'gateway_idempotency_forgotten_total 3',
       'gateway_conflicts_total{upstream="LINKS"} 1',
     ]) {

@@ -38,19 +38,15 @@ it('A write with a lost response leaves one line at its end', () => {
     key: '0a1b2c3d',
   };
   expect(linesOf({ outcome: 'reconciled', reads: 1 })).toEqual([
-    { ...facts, level: 'info', msg: 'write reconciled', reads: 1, resent: false },
-  ]);
-  expect(linesOf({ resent: true, reads: 2 })).toEqual([
-    { ...facts, level: 'info', msg: 'write sent again', reads: 2, resent: true },
+    { ...facts, level: 'info', msg: 'write reconciled', reads: 1 },
   ]);
   const settlesAt = Date.UTC(2026, 4, 5, 6, 7, 8);
-  expect(linesOf({ outcome: 'unknown', resent: true, settlesAt })).toEqual([
+  expect(linesOf({ outcome: 'unknown', settlesAt })).toEqual([
     {
       ...facts,
       level: 'warn',
       msg: 'write outcome unknown',
       reads: 0,
-      resent: true,
       settlesAt: '2026-05-05T06:07:08.000Z',
     },
   ]);

@@ -9,7 +9,6 @@ export function keyedWrite(different: Partial<KeyedWrite> = {}): KeyedWrite {
     key: '0a1b2c3d',
     asker: { requestId: 'call-1', operation: 'Save' },
     caller: 'web',
-    resent: false,
     reads: 0,
     settlesAt: null,
     ...different,

@@ -3,7 +3,6 @@ import type { EvidenceLists } from '../../src/upstream/idempotency/looks/evidenc
 /** For writes without evidence: no list is looked at. */
 export const noLists: EvidenceLists = {
   cachedEnd: () => null,
-  cachedRow: () => null,
   pageCall: () => {
     throw new Error('a list was looked at');
   },

@@ -83,7 +83,6 @@ const kinds: Readonly<Record<LoggedEvent['kind'], { word: string; mood: string }
   reachable: { word: 'recovered', mood: 'good' },
   reconciled: { word: 'reconciled', mood: 'good' },
   'outcome-unknown': { word: 'unknown', mood: 'bad' },
-  'sent-again': { word: 'sent again', mood: 'warn' },
   'key-reused': { word: 'key reused', mood: 'warn' },
   'keys-forgotten': { word: 'keys removed', mood: 'bad' },
   redis: { word: 'Redis', mood: 'warn' },

@@ -13,11 +13,11 @@ import {
   readFields,
   text,
 } from '../../upstream/decode/fields.ts';
-import type { Evidence, Known, List, Write } from '../../upstream/request.ts';
+import type { Known, List, Write } from '../../upstream/request.ts';
 import { repeatable } from '../evidence.ts';
 import { touches } from '../touches.ts';
 import { given, upstreamTime } from '../written.ts';
-import { type User, users } from './user.ts';
+import type { User } from './user.ts';
 
 /** Whether a plan includes a feature. */
 export interface PlanFeature {
@@ -142,28 +142,7 @@ export function subscribeUser(input: SubscribeUser): Write<Known<User>> {
     touches: () => touches.subscribeUser({ id: userId }),
     check: 'Query.user',
     row: `user:${userId}`,
-    evidence: subscribed(input),
-  };
-}
-
-/**
- * Without an `expiration`, an upstream may add the term of a second request to that of the first: it is not repeated.
- * The plan of the user has changed, or ends later.
- */
-function subscribed({ planId, userId, type, expiration }: SubscribeUser): Evidence<Known<User>> {
-  if (expiration != null) return repeatable;
-  return {
-    kind: 'row',
-    list: users(),
-    id: userId,
-    applied: (row, before) => {
-      const [now, then] = [row as User, before as User | null];
-      if (!then || now.planId !== planId) return null;
-      if (then.planId !== planId) return now;
-      if (then.expires === null) return null;
-      const endsLater = now.expires === null ? type === 'LIFETIME' : now.expires > then.expires;
-      return endsLater ? now : null;
-    },
-    mayRepeat: false,
+    // Without an `expiration`, an upstream may add the term of a second request to that of the first.
+    evidence: expiration == null ? null : repeatable,
   };
 }

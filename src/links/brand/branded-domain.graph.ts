@@ -120,7 +120,7 @@ builder.mutationFields((t) => ({
       const id = checks.id('id', 'BrandedDomain', input.id);
       if (redirectRoot !== '') checks.webAddress('redirectRoot', redirectRoot);
       if (redirect404 !== '') checks.webAddress('redirect404', redirect404);
-      const expectation = expectedDomain(checks, { input, expected });
+      const expectation = expectedDomain(checks, expected);
       checks.done();
       return links.update(domains, id, updateDomain(id, input), expectation);
     },

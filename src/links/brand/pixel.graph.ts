@@ -160,7 +160,7 @@ builder.mutationFields((t) => ({
       const id = checks.id('id', 'Pixel', input.id);
       checks.notBlank('name', input.name);
       checks.notBlank('tag', input.tag);
-      const expectation = expectedPixel(checks, { input, expected });
+      const expectation = expectedPixel(checks, expected);
       checks.done();
       return links.update(pixels, id, updatePixel(id, input), expectation);
     },

@@ -143,7 +143,7 @@ builder.mutationFields((t) => ({
       const id = checks.id('id', 'Campaign', input.id);
       checks.notBlank('name', input.name);
       checks.slug('slug', input.slug);
-      const expectation = expectedCampaign(checks, { input, expected });
+      const expectation = expectedCampaign(checks, expected);
       checks.done();
       return links.update(campaigns, id, updateCampaign(id, input), expectation);
     },

@@ -1,7 +1,7 @@
 import { pageDecoder } from '../../upstream/decode/envelope.ts';
 import { flag, link, type RowOf, text } from '../../upstream/decode/fields.ts';
 import type { Known, List, Row, Write } from '../../upstream/request.ts';
-import { creation, repeatable, rowHas } from '../evidence.ts';
+import { creation, refusedAgain, repeatable } from '../evidence.ts';
 import { sameFlag, sameSlug, sameText } from '../likeness.ts';
 import { touches } from '../touches.ts';
 import { given, removal, writtenDecoder } from '../written.ts';
@@ -77,7 +77,7 @@ export function updateCampaign(
     check: 'Query.campaigns',
     row: `campaign:${id}`,
     // The slug of the first request can be taken for the second.
-    evidence: input.slug == null ? repeatable : rowHas(campaigns, id, membersOf(input)),
+    evidence: input.slug == null ? repeatable : refusedAgain,
   };
 }
 
@@ -106,7 +106,7 @@ export function assignLinkToCampaign(id: number, linkId: number): Write<Known<Ca
     check: 'the campaign',
     // Not the campaign, whose other links and members a second request does not change.
     row: `link:${linkId}`,
-    evidence: repeatable,
+    evidence: refusedAgain,
   };
 }
 

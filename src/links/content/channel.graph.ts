@@ -191,7 +191,7 @@ builder.mutationFields((t) => ({
       const id = checks.id('id', 'Channel', input.id);
       checks.notBlank('name', name);
       checks.hexColor('color', color);
-      const expectation = expectedChannel(checks, { input, expected });
+      const expectation = expectedChannel(checks, expected);
       checks.done();
       return links.update(channels, id, updateChannel(id, input), expectation);
     },

@@ -1,7 +1,7 @@
 import { pageDecoder } from '../../upstream/decode/envelope.ts';
 import { choice, day, flag, type RowOf, required, text } from '../../upstream/decode/fields.ts';
 import type { Known, List, Row, Write } from '../../upstream/request.ts';
-import { creation, repeatable } from '../evidence.ts';
+import { creation, refusedAgain, repeatable } from '../evidence.ts';
 import { sameColor, sameFlag, sameText } from '../likeness.ts';
 import { channelItemsInFlight, channelItemTag, touches } from '../touches.ts';
 import { given, removal, writtenDecoder } from '../written.ts';
@@ -178,7 +178,7 @@ export function assignItemToChannel(
     check: 'Channel.items',
     // Not the channel, whose other items and members a second request does not change.
     row: `item:${itemKey(item.type, item.id)}`,
-    evidence: repeatable,
+    evidence: refusedAgain,
   };
 }
 

@@ -19,7 +19,6 @@ export interface LoggedEvent {
     | 'reachable'
     | 'reconciled'
     | 'outcome-unknown'
-    | 'sent-again'
     | 'key-reused'
     | 'keys-forgotten'
     | 'redis'

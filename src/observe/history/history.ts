@@ -172,12 +172,11 @@ export class History implements EventReader {
     this.log.add('paused', `${upstreamTitle[upstream]}: no requests for ${seconds} s.`);
   }
 
-  keyed({ asker, caller, key, mutation, outcome, resent }: EventRows['keyed']): void {
+  keyed({ asker, caller, key, mutation, outcome }: EventRows['keyed']): void {
     const requestId = asker?.requestId ?? null;
     const whom = { caller: keptCaller(caller, asker?.callerClass), requestId };
     const tell = (kind: LoggedEvent['kind'], text: string, cause: string): void =>
       this.log.add(kind, text, cause, whom);
-    if (resent) tell('sent-again', `Sent again: ${mutation}`, 'the first request had no effect');
     if (outcome === 'reconciled') {
       tell('reconciled', `Reconciled ${mutation}`, 'found after a lost response');
     } else if (outcome === 'unknown') {

@@ -94,7 +94,6 @@ export function createLog(options: {
     keyed(write) {
       if (write.outcome === 'unknown') logger.warn(writeFacts(write), 'write outcome unknown');
       else if (write.outcome === 'reconciled') logger.info(writeFacts(write), 'write reconciled');
-      else if (write.resent) logger.info(writeFacts(write), 'write sent again');
     },
     keysForgotten({ count }) {
       removed += count;
@@ -132,7 +131,7 @@ export function createLog(options: {
 
 /** What may be logged of a write whose response was lost. */
 function writeFacts(write: EventRows['keyed']): object {
-  const { asker, caller, key, mutation, reads, resent, settlesAt, upstream } = write;
+  const { asker, caller, key, mutation, reads, settlesAt, upstream } = write;
   return {
     requestId: asker?.requestId,
     operation: asker?.operation,
@@ -142,7 +141,6 @@ function writeFacts(write: EventRows['keyed']): object {
     mutation,
     key,
     reads,
-    resent,
     ...(settlesAt === null ? {} : { settlesAt: new Date(settlesAt).toISOString() }),
   };
 }

@@ -75,12 +75,7 @@ export function createWriteMetrics(
   );
   const reads = counter(
     'reconciliation_reads_total',
-    'Requests sent to look for the effect of a write whose response was lost.',
-    ['upstream'],
-  );
-  const resent = counter(
-    'resent_writes_total',
-    'Writes sent a second time, because the first request had no effect.',
+    'Requests sent to look for what a write has created whose response was lost.',
     ['upstream'],
   );
   const conflicts = counter(
@@ -90,12 +85,11 @@ export function createWriteMetrics(
   );
   for (const outcome of Object.keys(ends)) keyed.inc({ ...WRITTEN, outcome }, 0);
   for (const outcome of LOST) unkeyed.inc({ ...WRITTEN, outcome }, 0);
-  for (const each of [reads, resent, conflicts]) each.inc(WRITTEN, 0);
+  for (const each of [reads, conflicts]) each.inc(WRITTEN, 0);
   return {
-    keyed({ key, outcome, reads: looked, resent: isSecond, upstream }) {
+    keyed({ key, outcome, reads: looked, upstream }) {
       (key === null ? unkeyed : keyed).inc({ upstream, outcome });
       reads.inc({ upstream }, looked);
-      if (isSecond) resent.inc({ upstream });
     },
     keysForgotten: ({ count }) => forgotten.inc(count),
     conflict: ({ upstream }) => conflicts.inc({ upstream }),

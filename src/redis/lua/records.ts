@@ -4,7 +4,7 @@
  *
  * - `token` names an ownership, "<replica>.<number>". It lasts while the lease of the replica is valid and the token is
  * there; the next owner puts its own. Each change by an owner requires its token. `-` where no one owns the record.
- * - `sent` is the number of requests that were sent, 0 to 2, or 3 for a final outcome. Without the token, a record is
+ * - `sent` is 1 if a request was sent, 0 if not, or 3 for a final outcome. Without the token, a record is
  * only replaced by one with a higher number: so that the outcome of the replica that has sent the request, and what a
  * replica publishes after a loss of data, is not overwritten, but overwrites a claim.
  * - From `until` on, the record may be deleted; `lag` is by how much the shared clock may have been behind.

@@ -13,8 +13,6 @@ import type { Write } from '../request.ts';
 import type { Writes } from '../writes.ts';
 import type { IdempotencyKey } from './idempotency-key.ts';
 import type { EvidenceLists } from './looks/evidence-lists.ts';
-import type { SettleTimes } from './looks/reconciler.ts';
-import { RowWrites } from './looks/row-writes.ts';
 import { waitFor } from './patience.ts';
 import type { Claim, FinalOutcome, Records } from './records.ts';
 import { ProcessRowLocks, type RowLocks } from './row-locks.ts';
@@ -22,13 +20,15 @@ import { unknownOutcome } from './runs/unknown-outcome.ts';
 import { WriteCall } from './runs/write-call.ts';
 import { WriteRuns } from './runs/write-runs.ts';
 
-interface KeyedWritesOptions extends SettleTimes {
+interface KeyedWritesOptions {
   readonly upstream: UpstreamName;
   readonly baseUrl: string;
   readonly clock: Clock;
   readonly events: EventStream | undefined;
   readonly records: Records;
   readonly rowLocks: RowLocks;
+  /** See `LostCreations`. */
+  readonly settleMs: number;
   readonly timeoutMs: number;
   readonly writes: Writes;
 }
@@ -40,16 +40,13 @@ type FreeClaim = Exclude<Claim, { kind: 'busy' }>;
 export class KeyedWrites {
   readonly #options: KeyedWritesOptions;
   readonly #runs: WriteRuns;
-  readonly #rowWrites: RowWrites;
   /** The callers that wait for the end of a key, in the order in which they came. */
   readonly #lines: RowLocks;
 
   constructor(options: KeyedWritesOptions) {
-    const { clock, records } = options;
     this.#options = options;
-    this.#rowWrites = new RowWrites(records.now);
-    this.#runs = new WriteRuns({ ...options, rowWrites: this.#rowWrites });
-    this.#lines = new ProcessRowLocks(clock);
+    this.#runs = new WriteRuns(options);
+    this.#lines = new ProcessRowLocks(options.clock);
   }
 
   /** What became of keys. */
@@ -64,23 +61,19 @@ export class KeyedWrites {
   }
 
   /**
-   * Sends a write: 1 upstream request. With a key that has an outcome, returns that: none. If the response was lost, also
-   * the reads that look for the effect, and with a key a second request if there is none. Also throws what `Writes.write`
-   * throws.
+   * Sends a write: 1 upstream request. With a key that has an outcome, returns that: none. If the response to a creation was
+   * lost, also the reads that look for the row. Also throws what `Writes.write` throws.
    * @throws OutcomeUnknown `OUTCOME_UNKNOWN` with the time at which a retry can find out, and rows that may be the result.
    * @throws IdempotencyKeyReused `IDEMPOTENCY_KEY_REUSED`
    * @throws IdempotencyKeyInUse `IDEMPOTENCY_KEY_IN_USE` if another request uses the key for longer than the caller waits.
    */
   write<T>(write: Write<T>, access: Access, lists: EvidenceLists): Promise<T> {
     const { idempotency: key = null } = access;
-    const { records, writes } = this.#options;
-    const { evidence, row } = write;
-    if (row !== undefined) {
-      this.#rowWrites.note({ row, access }, key?.name ?? null, records.now);
-    }
+    const { writes } = this.#options;
+    const { evidence } = write;
     if (key) return this.#once(new WriteCall({ write, access, lists, key }, this.#options), key);
     if (evidence?.kind !== 'creation') return writes.write(write, access);
-    return this.#runs.create(new WriteCall({ write, access, lists, key }, this.#options));
+    return this.#runs.create(new WriteCall({ write, access, lists, key }, this.#options), evidence);
   }
 
   #once<T>(call: WriteCall<T>, key: IdempotencyKey): Promise<T> {

@@ -3,13 +3,12 @@ import type { IdempotencyGauges } from '../../observe/metrics/write-metrics.ts';
 import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { SlotRecord } from '../budget/budget.ts';
 import type { IdempotencyKey } from './idempotency-key.ts';
-import type { CreatedIn, KnownRows } from './looks/known-rows.ts';
 import type { RowLock } from './row-locks.ts';
 
-/** What is known of a keyed write whose outcome is not: `attempts` requests were sent, the latest is over at `overAt`. */
+/** What is known of a keyed write whose outcome is not: a request was sent, the latest is over at `overAt`. */
 export interface Ambiguity {
-  /** 1 or 2; 0 for a key that was perhaps used before, and that no request is known of. */
-  readonly attempts: number;
+  /** 0 for a key that was perhaps used before, and that no request is known of. */
+  readonly attempts: 0 | 1;
   /** When the first request was sent, on `Records.now`. */
   readonly sentAt: number;
   /**
@@ -23,16 +22,14 @@ export interface Ambiguity {
   readonly baseline: readonly number[] | null;
   /** Rows that may be the result; empty before they were looked for. */
   readonly candidates: readonly number[];
-  /** Times at which the effect was looked for and was absent, on `Records.now`. */
-  readonly absentAt: readonly number[];
-  /** Absent for a write that adds no row. */
-  readonly list?: CreatedIn | undefined;
+  /** Whether a created row was looked for, and no row can be it. */
+  readonly isAbsent: boolean;
 }
 
 /** The final outcome of a keyed write. */
 export type FinalOutcome =
-  /** `value` is the decoded result as JSON, without secrets; `list` is as in `Ambiguity`. */
-  | { readonly kind: 'done'; readonly value: unknown; readonly list?: CreatedIn | undefined }
+  /** `value` is the decoded result as JSON, without secrets; `list` is the path of the list that has a row more. */
+  | { readonly kind: 'done'; readonly value: unknown; readonly list?: string | undefined }
   /** The upstream rejected it, with this sentence for the caller. */
   | { readonly kind: 'rejected'; readonly reason: string };
 
@@ -59,11 +56,6 @@ export interface OwnedRecord {
    * owned. A crash may lose that.
    */
   unsent(): void;
-  /**
-   * The effect was looked for, and the outcome is still unknown: the record is still owned. A crash of the machine may
-   * lose that, a crash of the process does not.
-   */
-  looked(ambiguity: Ambiguity): void;
   /**
    * The outcome is known. The caller does not wait until it is stored: a crash of the process does not lose it, and after
    * one of the machine at this moment, the record of its request is left.
@@ -97,8 +89,8 @@ export interface Records {
   /** Names keys and callers, with a secret of the store. */
   readonly digest: Digest;
   readonly gauges: IdempotencyGauges;
-  /** Rows that exist according to the records, also those of processes before and of other replicas. */
-  readonly knownRows: KnownRows;
+  /** Ids of the rows that keyed writes have created in the list under a path, also those of other processes. */
+  createdIn(list: string): ReadonlySet<number>;
   /**
    * Claims the record of a key. At most one owner at a time, over all replicas. A shared store locks `row` in the same
    * round trip if the record gets owned and the lock is free, see `OwnedRecord.lock`.

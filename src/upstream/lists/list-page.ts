@@ -10,7 +10,6 @@ import type {
 } from '../request.ts';
 import type { PageConsistency, Received } from './consistency/page-consistency.ts';
 import { isRepeated, pageEndOf, totalOf } from './consistency/page-end.ts';
-import { contentsOf } from './page-contents.ts';
 
 /** Additional properties of the read of a page. */
 export type PageReadOptions = Partial<
@@ -208,4 +207,22 @@ export function lastPageAfter(
   if (last) return number;
   if (promised !== null) return promised;
   return before !== null && before > number ? before : null;
+}
+
+/** What one page shows of its list, for what is recorded of it over time. */
+function contentsOf<R extends Row>(
+  { about, count, paged, path, query, resource }: List<R>,
+  { rows, total }: Page<R>,
+  { isLast, number }: Pick<PageContents, 'isLast' | 'number'>,
+): PageContents {
+  return {
+    resource,
+    path,
+    number,
+    rows,
+    count,
+    total: paged ? total : rows.length,
+    isLast,
+    isWhole: query === undefined && about === undefined,
+  };
 }

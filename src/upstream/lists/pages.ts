@@ -5,7 +5,7 @@ import type { Access, Looking } from '../operation.ts';
 import type { Reader } from '../reader.ts';
 import type { List, Page, Row, Write } from '../request.ts';
 import { pageEndOf } from './consistency/page-end.ts';
-import { ListEvidence } from './evidence/list-evidence.ts';
+import { ListEvidence } from './list-evidence.ts';
 import {
   type ListPage,
   lastPageAfter,

@@ -18,7 +18,7 @@ describeWith([chromium, dashboardPackages], 'what a person does once on the dash
 
   beforeAll(async () => {
     world = await startDashboard({
-      env: { WRITE_SETTLE_MS: '200', WRITE_RESEND_AFTER_MS: '400' },
+      env: { WRITE_SETTLE_MS: '200' },
     });
     page = await world.open();
     await wholeView(page);

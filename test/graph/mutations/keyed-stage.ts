@@ -7,7 +7,6 @@ import { VirtualClock } from '../../support/virtual-clock.ts';
 const env = {
   LINKS_TIMEOUT_MS: '2000',
   WRITE_SETTLE_MS: '1000',
-  WRITE_RESEND_AFTER_MS: '3000',
   MAX_WAIT_MS: '60000',
 };
 

@@ -116,3 +116,32 @@ describe('another client does not confuse the gateway', () => {
     expect(data?.result['databaseId']).toBe(old + 1);
   });
 });
+
+it('an assignment that is refused when its key sends it again stays unknown', async () => {
+  const item = await newest('/api/qr', 'qrs');
+  const id = await newest('/api/channels', 'channels');
+  const mutation = {
+    field: `assignItemToChannel(channelId: ${id}, type: QR, itemId: ${item})`,
+    typename: 'Channel',
+  };
+  const { links } = stage.world.sandbox;
+  links.fault({ kind: 'drop', applied: true, method: 'POST', times: 1 });
+  const first = await stage.send(mutation);
+  expect(first.errors?.[0]?.extensions).toMatchObject({ retryAfterMs: expect.any(Number) });
+  links.fault({
+    kind: 'answer',
+    method: 'POST',
+    times: 1,
+    rewrite: ({ headers }) => ({
+      status: 200,
+      headers,
+      body: { error: 1, message: 'The item is already in this channel.' },
+    }),
+  });
+  const { errors } = await stage.send(mutation);
+  expect(errors?.[0]?.extensions).toMatchObject({
+    code: 'OUTCOME_UNKNOWN',
+    check: 'Channel.items',
+  });
+  expect(errors?.[0]?.extensions).not.toHaveProperty('retryAfterMs');
+});

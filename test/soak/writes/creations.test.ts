@@ -25,7 +25,8 @@ const seed = Number(process.env['WRITES_SEED'] ?? 1);
 const callers = Number(process.env['WRITES_CALLERS'] ?? 4);
 /** From this number of creations on, shares mean something. */
 const MANY = 500;
-const most = count >= MANY ? { unknown: 0.05, reads: 1.2 } : { unknown: 0.3, reads: 2.5 };
+/** One request in seven is dropped before it is applied: its outcome stays unknown. */
+const most = count >= MANY ? { unknown: 0.2, reads: 1.2 } : { unknown: 0.45, reads: 2.5 };
 /** Creations from one failure of Redis to the next. */
 const CALM = 12;
 
@@ -77,7 +78,7 @@ function check(figures: Figures): void {
     lost: none,
     wrongIds: none,
   });
-  expect(figures.mostSends).toBeLessThanOrEqual(2);
+  expect(figures.mostSends).toBeLessThanOrEqual(1);
   expect(figures.mostInWindow).toBeLessThanOrEqual(LIMIT);
   expect(figures.unknownShare).toBeLessThanOrEqual(most.unknown);
   expect(figures.readsPerAmbiguity).toBeLessThanOrEqual(most.reads);

@@ -8,8 +8,6 @@ export const WINDOW_MS = 60_000 / SPEED;
 const TIMEOUT_MS = 10_000 / SPEED;
 /** See `WRITE_SETTLE_MS`. */
 const SETTLE_MS = 5000 / SPEED;
-/** See `WRITE_RESEND_AFTER_MS`. */
-const RESEND_AFTER_MS = 30_000 / SPEED;
 /** From the end of a connection until its request is applied, for the fault `late`. */
 export const LATE_MS = 3000 / SPEED;
 
@@ -27,7 +25,6 @@ export function settings(upstream: { readonly url: string; readonly key: string 
     MARKET_TIMEOUT_MS: String(TIMEOUT_MS),
     MAX_WAIT_MS: String(10_000 / SPEED),
     WRITE_SETTLE_MS: String(SETTLE_MS),
-    WRITE_RESEND_AFTER_MS: String(RESEND_AFTER_MS),
     LOG_LEVEL: 'debug',
   };
 }

@@ -11,7 +11,7 @@ import { KeyedProcess, keyedSandbox, newKey, outcome, received } from './keyed-w
 const ADD = '/api/pixel/add';
 const pixel = createPixel({ type: 'GTM', name: 'Summer', tag: 'GTM-ABCDE' });
 const SETTLE = 5000;
-const RESEND = 30_000;
+const LATER = 30_000;
 
 let sandbox: Sandbox;
 let process: KeyedProcess;
@@ -44,12 +44,12 @@ async function ended<T>(promise: Promise<T>, ms = 60_000): Promise<T | Error> {
 
 /** Records as a replica leaves them that was killed during an upload, which may take a day. */
 function killedDuringUpload(records: Records): Records {
-  const { digest, gauges, hasLost, knownRows, knownSince } = records;
+  const { digest, gauges, hasLost, knownSince } = records;
   return {
     digest,
     gauges,
     hasLost,
-    knownRows,
+    createdIn: (list) => records.createdIn(list),
     knownSince,
     get now() {
       return records.now;
@@ -122,74 +122,31 @@ describe('a creation whose response was lost', () => {
     expect((lost as GatewayError).details).toEqual(details);
   });
 
-  it('is sent once more when it is absent twice', async () => {
+  it('is never sent a second time, and looked for once', async () => {
     sandbox.links.fault({ kind: 'drop', path: ADD, times: 1 });
-    const call = process.call({ key, maxWaitMs: 60_000 });
-    const made = await ended(call.links.write(pixel));
-    expect(made).toMatchObject({ name: 'Summer' });
-    expect(call.report).toMatchObject({ outcome: 'EXECUTED', upstreamCalls: 4 });
-    expect(process.ends).toMatchObject([{ outcome: 'executed', resent: true, reads: 2 }]);
-    expect([adds(), reads().length, await pixelsMade()]).toEqual([2, 2, 1]);
-  });
-
-  it('is sent once more after the first look if the API allows no equal row', async () => {
-    sandbox.links.fault({ kind: 'drop', path: '/api/user/add', times: 1 });
-    const call = process.call({ key, mutation: 'createUser', maxWaitMs: SETTLE });
-    const input = { email: 'kim@example.com', username: 'kim', password: 'a long password' };
-    const made = await ended(call.links.write(createUser(input)), SETTLE);
-    expect(made).toMatchObject({ id: expect.any(Number) });
-    expect(call.report).toMatchObject({ outcome: 'EXECUTED', upstreamCalls: 3 });
-    expect([adds(), reads().length]).toEqual([2, 1]);
-  });
-
-  it('is sent once more by a retry that comes late, after one look', async () => {
-    sandbox.links.fault({ kind: 'drop', path: ADD, times: 1 });
-    const lost = await outcome(process.call({ key, maxWaitMs: 0 }).links.write(pixel));
-    expect(lost).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
-    await process.clock.advance(RESEND);
-    const call = process.call({ key });
-    expect(await call.links.write(pixel)).toMatchObject({ name: 'Summer' });
-    expect(call.report).toMatchObject({ outcome: 'EXECUTED', upstreamCalls: 2 });
-    expect([adds(), reads().length, await pixelsMade()]).toEqual([2, 1, 1]);
-  });
-
-  it('is not looked for again if its second request was delayed by the rate limit', async () => {
-    sandbox.links.fault({ kind: 'drop', path: ADD, times: 1 });
-    await outcome(process.call({ key, maxWaitMs: 0 }).links.write(pixel));
-    await process.clock.advance(RESEND);
-    sandbox.links.fault({ kind: 'refuse-429', path: ADD, times: 1, retryAfter: 30 });
-    const late = ended(process.call({ key, maxWaitMs: 1000 }).links.write(pixel), 31_000);
-    expect(await late).toMatchObject({ code: 'BUDGET_EXHAUSTED' });
-    const call = process.call({ key });
-    expect(await call.links.write(pixel)).toMatchObject({ name: 'Summer' });
-    expect(call.report).toMatchObject({ outcome: 'EXECUTED', upstreamCalls: 1 });
-    expect([reads().length, await pixelsMade()]).toEqual([1, 1]);
-  });
-
-  it('is never sent a third time', async () => {
-    sandbox.links.fault({ kind: 'drop', path: ADD });
-    for (let run = 0; run < 4; run += 1) {
+    for (let run = 0; run < 3; run += 1) {
       const call = process.call({ key, maxWaitMs: 90_000 });
-      expect(await ended(call.links.write(pixel), 90_000)).toMatchObject({
+      const lost = await ended(call.links.write(pixel), 90_000);
+      expect(lost).toMatchObject({
         code: 'OUTCOME_UNKNOWN',
         message: expect.stringContaining('Check Query.pixels'),
       });
+      expect((lost as GatewayError).details).not.toHaveProperty('retryAfterMs');
     }
-    // Two looks after each request, none in the later calls.
-    expect([adds(), reads().length]).toEqual([2, 4]);
+    expect([adds(), reads().length, await pixelsMade()]).toEqual([1, 1, 0]);
   });
 
-  it('is found although it was applied after the first look', async () => {
-    sandbox.links.fault({ kind: 'drop', path: ADD, times: 1 });
-    const call = process.call({ key, maxWaitMs: 60_000 });
-    const made = outcome(call.links.write(pixel));
-    await process.clock.advance(SETTLE + 1000);
-    expect(reads()).toHaveLength(1);
-    const late = new KeyedProcess(sandbox, { clock: process.clock });
-    const { id } = await late.call().links.write(pixel);
-    await process.clock.advance(RESEND);
-    expect(await made).toMatchObject({ id });
-    expect(adds()).toBe(2);
+  it('is looked for by a retry if the API allowed no look before', async () => {
+    sandbox.links.fault({ kind: 'drop', applied: true, path: ADD, times: 1 });
+    sandbox.links.fault({ kind: 'error-500', path: '/api/pixels', times: 1 });
+    expect(await ended(process.call({ key }).links.write(pixel), 16_000)).toMatchObject({
+      code: 'OUTCOME_UNKNOWN',
+      details: { retryAfterMs: expect.any(Number) },
+    });
+    const call = process.call({ key });
+    expect(await ended(call.links.write(pixel))).toMatchObject({ name: 'Summer' });
+    expect(call.report?.outcome).toBe('RECONCILED');
+    expect(adds()).toBe(1);
   });
 
   it('is unknown while two rows may be the result', async () => {
@@ -213,10 +170,11 @@ describe('a creation whose response was lost', () => {
     sandbox.links.fault({ kind: 'drop', path: ADD, times: 1 });
     await outcome(process.call({ key, maxWaitMs: 0 }).links.write(pixel));
     const other = await process.call({ key: newKey() }).links.write(pixel);
-    await process.clock.advance(RESEND);
-    const made = await process.call({ key }).links.write(pixel);
-    expect(made.id).not.toBe(other.id);
-    expect(await pixelsMade()).toBe(2);
+    await process.clock.advance(LATER);
+    expect(other).toMatchObject({ name: 'Summer' });
+    const lost = await outcome(process.call({ key }).links.write(pixel));
+    expect(lost).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+    expect(await pixelsMade()).toBe(1);
   });
 
   it('waits for an equal one that is under way', async () => {
@@ -273,7 +231,7 @@ describe('a creation whose response was lost', () => {
     const lost = await outcome(other.call({ key, maxWaitMs: 0 }).links.write(pixel));
     const { retryAfterMs = 0 } = (lost as { details?: { retryAfterMs?: number } }).details ?? {};
     expect(retryAfterMs).toBeGreaterThan(SETTLE);
-    expect(retryAfterMs).toBeLessThan(RESEND);
+    expect(retryAfterMs).toBeLessThan(LATER);
     await process.clock.advance(retryAfterMs);
     const call = process.call({ key });
     expect(await call.links.write(pixel)).toMatchObject({ name: 'Summer' });
@@ -295,7 +253,7 @@ describe('a creation whose response was lost', () => {
   });
 
   it('is looked for before a key is used that is older than the memory', async () => {
-    await process.clock.advance(RESEND);
+    await process.clock.advance(LATER);
     const made = await process.call().links.write(pixel);
     const next = new KeyedProcess(sandbox, { clock: process.clock });
     const call = next.call({ key, madeAt: process.clock.wall() - 1000, maxWaitMs: 0 });
@@ -307,13 +265,13 @@ describe('a creation whose response was lost', () => {
     expect(adds()).toBe(1);
   });
 
-  it('older than the memory is sent again after its only request was lost', async () => {
-    await process.clock.advance(RESEND);
+  it('older than the memory is sent if it is absent, and not again after its request was lost', async () => {
+    await process.clock.advance(LATER);
     const madeAt = process.clock.wall() - 1000;
     const next = new KeyedProcess(sandbox, { clock: process.clock });
     sandbox.links.fault({ kind: 'drop', path: ADD, times: 1 });
-    const lost = next.call({ key, madeAt, maxWaitMs: 3 * RESEND }).links.write(pixel);
-    expect(await ended(lost, 3 * RESEND)).toMatchObject({ name: 'Summer' });
-    expect(adds()).toBe(2);
+    const lost = next.call({ key, madeAt, maxWaitMs: 3 * LATER }).links.write(pixel);
+    expect(await ended(lost, 3 * LATER)).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+    expect([adds(), reads().length]).toEqual([1, 2]);
   });
 });

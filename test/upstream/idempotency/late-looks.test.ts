@@ -201,22 +201,6 @@ describe('a creation whose response was lost, in a list by pages of 100,', () =>
   it.each([
     ['newest first', 5],
     ['oldest first', 101],
-  ] as const)(
-    'is made once more if all newer rows were seen: %s, %i made by others',
-    async (order, others) => {
-      const { adds, results } = await story(pixel, {
-        order,
-        others,
-        pageSize: 100,
-        isApplied: false,
-      });
-      expect(adds).toBe(2);
-      expect(results[1]).toEqual(results[0]);
-      expect(results[0]).toMatchObject({ name: 'Summer' });
-    },
-  );
-
-  it.each([
     ['newest first', 101],
     ['oldest first', 350],
     ['by name', 0],

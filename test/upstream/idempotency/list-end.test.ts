@@ -88,19 +88,6 @@ async function retried(process: KeyedProcess, key: string, name: string) {
   };
 }
 
-it('a creation is looked for on the page on which its list has ended, also after a restart', async () => {
-  await fill(5);
-  const last = Math.ceil(rows.length / SIZE);
-  const summer = await lose(start(), 'Summer');
-  const first = await retried(start(), summer, 'Summer');
-  // No id was known before, so the last page alone does not show that no older row is the result.
-  expect(first.pages).toEqual([1, last, last - 1]);
-  const autumn = await lose(start(), 'Autumn');
-  const { adds, pages, value } = await retried(start(), autumn, 'Autumn');
-  expect(value).toMatchObject({ name: 'Autumn' });
-  expect({ adds, pages }).toEqual({ adds: 0, pages: [last] });
-});
-
 it('a creation is found at the end of the page before, which it has filled', async () => {
   const process = start();
   await fill(9);

@@ -83,7 +83,7 @@ async function owned(party: Party, key = keyOf()): Promise<OwnedRecord> {
 /** What a request is begun with, that is over a second later. */
 function beginning({ records }: Party, of: Partial<Ambiguity> = {}): Ambiguity {
   const { now } = records;
-  const none = { baseline: [1, 2], candidates: [], absentAt: [] };
+  const none = { baseline: [1, 2], candidates: [], isAbsent: false };
   return { attempts: 1, sentAt: now, overAt: now + 1000, ...none, ...of };
 }
 
@@ -167,7 +167,7 @@ describeWith(redisServer, 'the records of replicas', () => {
     const record = await owned(a);
     expect(await settled(b, keyOf('key', 'another'))).toEqual({ kind: 'reused' });
     await granted(a, record, beginning(a));
-    record.unknown(beginning(a, { absentAt: [5] }));
+    record.unknown(beginning(a, { isAbsent: true }));
     expect(await settled(b, keyOf('key', 'another'))).toEqual({ kind: 'reused' });
     // That claim has changed nothing.
     expect((await owned(b)).ambiguity).toMatchObject({ attempts: 1, baseline: [1, 2] });
@@ -187,7 +187,7 @@ describeWith(redisServer, 'the records of replicas', () => {
     expect(overAt).toBeGreaterThanOrEqual(began.overAt + 300 - 5);
     // What the first one knows in the end counts.
     record.ended({ kind: 'done', value: 7 });
-    taken.unknown(beginning(b, { absentAt: [1] }));
+    taken.unknown(beginning(b, { isAbsent: true }));
     await expect.poll(() => stored()).toMatch(/^- 3 /);
     expect(await settled(b)).toMatchObject({ kind: 'final', outcome: { value: 7 } });
   });
@@ -216,7 +216,7 @@ describeWith(redisServer, 'the records of replicas', () => {
     await granted(b, next, beginning(b));
     next.unknown(beginning(b));
     const again = await owned(b);
-    await granted(b, again, beginning(b, { attempts: 2, absentAt: [1] }));
+    await granted(b, again, beginning(b, { isAbsent: true }));
     again.unsent();
     again.release();
     expect((await owned(a)).ambiguity).toMatchObject({ attempts: 1 });
@@ -246,38 +246,11 @@ describeWith(redisServer, 'the records of replicas', () => {
     await hear(a, 2);
     const again = await owned(a);
     await a.actor.swap();
-    await granted(a, again, beginning(a, { attempts: 2, absentAt: [1] }));
+    await granted(a, again, beginning(a, { isAbsent: true }));
     again.unsent();
     again.release();
     await hear(b, 2);
     expect((await owned(b)).ambiguity).toMatchObject({ attempts: 1 });
-  });
-
-  it('keep what was looked for while they are owned, but not beside a further request', async () => {
-    const { a, b, stored } = await stageOf('a', 'b');
-    const record = await owned(a);
-    await granted(a, record, beginning(a));
-    record.looked(beginning(a, { absentAt: [5] }));
-    await a.records.claim(keyOf('barrier'));
-    expect(await stored()).toMatch(/^a\.\S+ 1 /);
-    // The slot of the second request comes before what was looked for is written.
-    record.looked(beginning(a, { absentAt: [5, 6] }));
-    await granted(a, record, beginning(a, { attempts: 2 }));
-    await owned(a, keyOf('later'));
-    expect(await stored()).toMatch(/^a\.\S+ 2 /);
-    await a.actor.goodbye();
-    expect((await owned(b)).ambiguity).toMatchObject({ attempts: 2, absentAt: [] });
-  });
-
-  it('of a replica that is gone say what it has looked for', async () => {
-    const { a, b } = await stageOf('a', 'b');
-    const record = await owned(a);
-    await granted(a, record, beginning(a));
-    record.looked(beginning(a, { absentAt: [a.records.now] }));
-    await owned(a, keyOf('later'));
-    await a.actor.goodbye();
-    const { absentAt } = (await owned(b)).ambiguity as Ambiguity;
-    expect(absentAt).toHaveLength(1);
   });
 
   it('are published after a loss of data, and bar what was claimed meanwhile', async () => {

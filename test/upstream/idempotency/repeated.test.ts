@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { GatewayError } from '../../../src/errors.ts';
 import { campaigns, updateCampaign } from '../../../src/links/content/campaign.ts';
 import { channels, deleteChannel, updateChannel } from '../../../src/links/content/channel.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
@@ -35,37 +36,33 @@ const lose = (path: string, applied = true) =>
   sandbox.links.fault({ kind: 'drop', applied, path, times: 1 });
 
 describe('an update whose response was lost', () => {
-  it('is sent once more when it has settled, without a read', async () => {
+  it('is unknown, and its key sends it again', async () => {
     lose(`/api/channel/${id}/update`);
-    const call = process.call({ key, mutation: 'updateChannel' });
-    const made = call.links.write(update());
-    await process.clock.advance(SETTLE - 1);
+    const first = process.call({ key, mutation: 'updateChannel' });
+    expect(await outcome(first.links.write(update()))).toMatchObject({
+      code: 'OUTCOME_UNKNOWN',
+      message: expect.stringContaining('Retry with the same idempotency key'),
+      details: { retryAfterMs: SETTLE },
+    });
     expect(received(sandbox)).toHaveLength(1);
-    await process.clock.advance(1);
-    expect(await made).toMatchObject({ id });
-    expect(call.report).toMatchObject({ outcome: 'EXECUTED', upstreamCalls: 2 });
+    const again = process.call({ key, mutation: 'updateChannel' });
+    expect(await again.links.write(update())).toMatchObject({ id });
+    expect(again.report).toMatchObject({ outcome: 'EXECUTED', upstreamCalls: 1 });
+    const third = process.call({ key, mutation: 'updateChannel' });
+    expect(await third.links.write(update())).toMatchObject({ id });
+    expect(third.report).toMatchObject({ outcome: 'REPLAYED' });
     expect(received(sandbox, 'PUT')).toHaveLength(2);
   });
 
-  it('is never sent a third time', async () => {
+  it('is sent again as often as it is lost, and with the same content only', async () => {
     sandbox.links.fault({ kind: 'drop', path: `/api/channel/${id}/update` });
     for (let run = 0; run < 3; run += 1) {
       const lost = outcome(process.call({ key }).links.write(update()));
-      await process.clock.advance(60_000);
       expect(await lost).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
     }
-    expect(received(sandbox)).toHaveLength(2);
-  });
-
-  it('is not sent again after another write to the row', async () => {
-    lose(`/api/channel/${id}/update`);
-    const lost = outcome(process.call({ key, maxWaitMs: 0 }).links.write(update()));
-    expect(await lost).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
-    await process.clock.advance(SETTLE);
-    await process.call().links.write(updateChannel(id, { name: 'Later' }));
-    const again = await outcome(process.call({ key }).links.write(update()));
-    expect(again).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
-    expect(received(sandbox)).toHaveLength(2);
+    const other = outcome(process.call({ key, content: 'other' }).links.write(update()));
+    expect(await other).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' });
+    expect(received(sandbox)).toHaveLength(3);
   });
 
   it('is not sent again without a key', async () => {
@@ -75,39 +72,42 @@ describe('an update whose response was lost', () => {
     expect(received(sandbox)).toHaveLength(1);
   });
 
-  it('that a second request could be refused for is read first', async () => {
+  it.each([
+    ['stays unknown', { name: 'Renamed', slug: 'renamed' }, 'OUTCOME_UNKNOWN'],
+    ['is rejected', { name: 'Renamed' }, 'UPSTREAM_REJECTED'],
+  ] as const)('%s if its key is refused then: %j', async (_, input, code) => {
     const campaign = await firstOf(campaigns);
-    const input = { name: 'Renamed', slug: 'renamed' };
-    sandbox.links.clearLog();
-    lose(`/api/campaign/${campaign}/update`);
-    const call = process.call({ key, mutation: 'updateCampaign' });
-    const made = call.links.write(updateCampaign(campaign, input));
-    await process.clock.advance(SETTLE);
-    expect(await made).toMatchObject({ id: campaign, name: 'Renamed' });
-    expect(call.report).toMatchObject({ outcome: 'RECONCILED', upstreamCalls: 2 });
-    expect(received(sandbox, 'PUT')).toHaveLength(1);
-  });
-
-  it('is sent once more if the row that was read first does not have it', async () => {
-    const campaign = await firstOf(campaigns);
-    const input = { name: 'Renamed', slug: 'renamed' };
-    lose(`/api/campaign/${campaign}/update`, false);
-    const call = process.call({ key, mutation: 'updateCampaign' });
-    const made = call.links.write(updateCampaign(campaign, input));
-    await process.clock.advance(SETTLE);
-    expect(await made).toMatchObject({ id: campaign, name: 'Renamed' });
-    expect(call.report).toMatchObject({ outcome: 'EXECUTED', upstreamCalls: 3 });
+    const path = `/api/campaign/${campaign}/update`;
+    lose(path);
+    const send = () =>
+      outcome(
+        process
+          .call({ key, mutation: 'updateCampaign' })
+          .links.write(updateCampaign(campaign, input)),
+      );
+    expect(await send()).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+    const body = { error: 1, message: 'This slug is taken.' };
+    sandbox.links.fault({
+      kind: 'answer',
+      path,
+      times: 1,
+      rewrite: (answer) => ({ ...answer, body }),
+    });
+    const refused = await send();
+    expect(refused).toMatchObject({ code });
+    expect((refused as GatewayError).details).not.toHaveProperty('retryAfterMs');
   });
 });
 
 describe('a deletion whose response was lost', () => {
   it('is done when the second request does not find the row', async () => {
     lose(`/api/channel/${id}/delete`);
+    const first = process.call({ key, mutation: 'deleteChannel' });
+    const lost = await outcome(first.links.write(deleteChannel(id)));
+    expect(lost).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
     const call = process.call({ key, mutation: 'deleteChannel' });
-    const gone = call.links.write(deleteChannel(id));
-    await process.clock.advance(SETTLE);
-    expect(await gone).toMatchObject({ id });
-    expect(call.report).toMatchObject({ outcome: 'RECONCILED', upstreamCalls: 2 });
+    expect(await call.links.write(deleteChannel(id))).toMatchObject({ id });
+    expect(call.report).toMatchObject({ outcome: 'RECONCILED', upstreamCalls: 1 });
     const again = process.call({ key, mutation: 'deleteChannel' });
     expect(await again.links.write(deleteChannel(id))).toMatchObject({ id });
     expect(again.report?.outcome).toBe('REPLAYED');

@@ -1,19 +1,16 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createPixel } from '../../../src/links/brand/pixel.ts';
-import { createChannel } from '../../../src/links/content/channel.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import type { Write } from '../../../src/upstream/request.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { KeyedProcess, keyedSandbox, newKey, outcome, received } from './keyed-world.ts';
 
 const PIXEL = '/api/pixel/add';
-const CHANNEL = '/api/channel/add';
 const pixel = createPixel({ type: 'GTM', name: 'Summer', tag: 'GTM-ABCDE' });
 const SETTLE = 5000;
-const RESEND = 30_000;
 const LATER = 60_000;
 const STEP = 1000;
 
@@ -64,49 +61,40 @@ async function written<T>(process: KeyedProcess, key: string, write: Write<T>) {
 }
 
 describe('after the process was killed', () => {
-  it('a creation that was absent is not looked for a third time', async () => {
+  it('a creation that was absent is not looked for again', async () => {
     const key = newKey();
     sandbox.links.fault({ kind: 'drop', path: PIXEL, times: 1 });
+    const lost = { value: { code: 'OUTCOME_UNKNOWN' } };
+    expect(await written(start(), key, pixel)).toMatchObject(lost);
+    expect(await written(start(), key, pixel)).toMatchObject(lost);
+    expect([adds().length, reads().length]).toEqual([1, 1]);
+  });
+
+  it('a creation whose caller had waited is found', async () => {
+    const key = newKey();
+    sandbox.links.fault({ kind: 'drop', applied: true, path: PIXEL, times: 1 });
     const { kill } = begin(start(), key, pixel);
     await expect.poll(() => adds().length).toBe(1);
     await clock.settle();
-    await clock.advance(SETTLE);
-    const saved = () => readFileSync(join(folder, 'writes.log'), 'utf8');
-    await expect.poll(saved).toContain('"absentAt":[1');
     const next = start();
     kill();
     const { report, value } = await written(next, key, pixel);
     expect(value).toMatchObject({ name: 'Summer' });
-    expect(report).toMatchObject({ outcome: 'EXECUTED', upstreamCalls: 2 });
-    expect([adds().length, reads().length]).toEqual([2, 2]);
+    expect(report).toMatchObject({ outcome: 'RECONCILED', upstreamCalls: 1 });
+    expect(adds()).toHaveLength(1);
   });
 
-  it('a creation that is certainly absent is sent without a further look', async () => {
+  it('a creation is not confused with an equal one of a process before', async () => {
     const key = newKey();
+    const process = start();
     sandbox.links.fault({ kind: 'drop', path: PIXEL, times: 1 });
-    const first = start();
-    await outcome(first.call({ key, maxWaitMs: 0 }).links.write(pixel));
-    await clock.advance(RESEND);
-    sandbox.links.fault({ kind: 'refuse-429', path: PIXEL, times: 1, retryAfter: 30 });
-    const { kill } = begin(first, key, pixel);
-    await expect.poll(() => adds().length).toBe(2);
-    const next = start();
-    kill();
-    await clock.advance(RESEND);
-    const { report, value } = await written(next, key, pixel);
-    expect(value).toMatchObject({ name: 'Summer' });
-    expect(report).toMatchObject({ outcome: 'EXECUTED', upstreamCalls: 1 });
-    expect(reads()).toHaveLength(1);
-  });
-
-  it('a creation without a time stamp is distinguished from the rows of processes before', async () => {
-    await written(start(), newKey(), createChannel({ name: 'Spring' }));
-    for (const name of ['Summer', 'Autumn']) {
-      sandbox.links.fault({ kind: 'drop', applied: true, path: CHANNEL, times: 1 });
-      const { report, value } = await written(start(), newKey(), createChannel({ name }));
-      expect(value).toMatchObject({ name });
-      expect(report).toMatchObject({ outcome: 'RECONCILED' });
-    }
-    expect(adds()).toHaveLength(3);
+    await outcome(process.call({ key, maxWaitMs: 0 }).links.write(pixel));
+    await clock.advance(SETTLE);
+    const other = await written(process, newKey(), pixel);
+    expect(other.value).toMatchObject({ name: 'Summer' });
+    expect(await written(start(), key, pixel)).toMatchObject({
+      value: { code: 'OUTCOME_UNKNOWN' },
+    });
+    expect(adds()).toHaveLength(2);
   });
 });

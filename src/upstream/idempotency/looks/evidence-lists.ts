@@ -17,19 +17,10 @@ export interface ListEnd {
   readonly highest: number | null;
 }
 
-/** A row as last cached. */
-export interface CachedRow {
-  readonly row: Row;
-  /** The number of its page; `null` if it was read alone. */
-  readonly page: number | null;
-}
-
-/** The lists of one upstream, as far as the search for the effect of a write needs them. */
+/** The lists of one upstream, as far as the search for a created row needs them. */
 export interface EvidenceLists {
   /** The end of a list, if cached pages show it. No request. */
   cachedEnd(list: List<Row>, access: Access): ListEnd | null;
-  /** No request. */
-  cachedRow(list: List<Row>, id: number, access: Access): CachedRow | null;
   /** The request of a page. */
   pageCall(list: List<Row>, number: number): Call<SeenPage>;
 }

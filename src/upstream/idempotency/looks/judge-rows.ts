@@ -95,16 +95,6 @@ export function showsAll(
   return order === 'ascending' && pages.slice(endAt(pages)).some(reachesOld);
 }
 
-/** Whether pages are all pages of their list. */
-export function isWhole(pages: readonly SeenPage[]): boolean {
-  const numbers = new Set(pages.map(({ number }) => number));
-  return pages.some(({ isLast, number }) => {
-    if (!isLast) return false;
-    for (let before = 1; before < number; before += 1) if (!numbers.has(before)) return false;
-    return true;
-  });
-}
-
 /** The end of a list, if pages show it. */
 export function endOf(pages: readonly SeenPage[]): ListEnd | null {
   const order = orderOf(rowsOf(pages));

@@ -3,9 +3,8 @@ import type { AtOnce } from '../../../scheduling/at-once.ts';
 import type { SlotRecord } from '../../budget/budget.ts';
 import type { Answered } from '../../reads/fetch.ts';
 import type { Outcome } from '../../reads/waiter.ts';
-import type { Call } from '../../request.ts';
+import type { Call, Repeatable } from '../../request.ts';
 import { type Failure, outcomeOf } from '../../wire/failure.ts';
-import type { CreatedIn } from '../looks/known-rows.ts';
 import type { Ambiguity, FinalOutcome, OwnedRecord, Records } from '../records.ts';
 import type { SendRecord } from '../send-record.ts';
 import { storedValue } from './stored-value.ts';
@@ -13,7 +12,7 @@ import { storedValue } from './stored-value.ts';
 /** An upload ends when its sender does, so this is the longest time of its request, in milliseconds. */
 const LONGEST_MS = 86_400_000;
 
-interface OwnedWriteOptions {
+interface OwnedWriteOptions<T> {
   readonly records: Records;
   readonly record: OwnedRecord;
   /** What is known of earlier requests; `null` if there were none. */
@@ -21,11 +20,10 @@ interface OwnedWriteOptions {
   readonly call: Pick<Call<unknown>, 'stream'>;
   /** Ids of rows that exist before the first request; `null` if they are unknown. */
   readonly baseline: readonly number[] | null;
-  /** See `WriteCall.list`. */
-  readonly list: string | null;
+  /** The path of the list to which it adds a row; absent for another write. */
+  readonly list: string | undefined;
   readonly timeoutMs: number;
-  /** Whether a rejected second request can mean that the first was applied. */
-  readonly mayBeApplied: boolean;
+  readonly refusedAgain: Repeatable<T>['refusedAgain'];
   /** Called when the record is no longer owned. */
   readonly onOver: () => void;
 }
@@ -35,7 +33,7 @@ interface OwnedWriteOptions {
  * request under way is over.
  */
 export class OwnedWrite<T> implements SendRecord<T> {
-  readonly #options: OwnedWriteOptions;
+  readonly #options: OwnedWriteOptions<T>;
   /** What is known if the outcome is not; `null` if nothing was sent. */
   #ambiguity: Ambiguity | null;
   /** The same before the request under way. */
@@ -47,10 +45,12 @@ export class OwnedWrite<T> implements SendRecord<T> {
   #isLeft = false;
   /** Whether the record is no longer owned. */
   isOver = false;
-  /** Why a second request was rejected, if the first may be applied. */
-  rejection: { readonly kind: 'absent' | 'rejected'; readonly reason: string } | null = null;
+  /** Whether a repeated request was refused, and the first may be applied. */
+  isRefused = false;
+  /** The result, if the refusal of a repeated request shows that the first was applied. */
+  found: { readonly value: T } | null = null;
 
-  constructor(options: OwnedWriteOptions) {
+  constructor(options: OwnedWriteOptions<T>) {
     this.#options = options;
     this.#ambiguity = options.ambiguity;
     this.#before = options.ambiguity;
@@ -72,19 +72,13 @@ export class OwnedWrite<T> implements SendRecord<T> {
     const { now } = records;
     const before = this.#ambiguity;
     return {
-      attempts: (before?.attempts ?? 0) + 1,
+      attempts: 1,
       sentAt: before?.sentAt ?? now,
       overAt: now + (call.stream ? LONGEST_MS : timeoutMs),
       baseline: before ? before.baseline : baseline,
       candidates: [],
-      absentAt: [],
-      list: this.#list,
+      isAbsent: false,
     };
-  }
-
-  get #list(): CreatedIn | undefined {
-    const { list, records } = this.#options;
-    return list === null ? undefined : records.knownRows.place(list);
   }
 
   leaving(): AtOnce<void> {
@@ -138,7 +132,7 @@ export class OwnedWrite<T> implements SendRecord<T> {
     this.#options.onOver();
     const stored =
       outcome.kind === 'done'
-        ? { ...outcome, value: storedValue(outcome.value), list: this.#list }
+        ? { ...outcome, value: storedValue(outcome.value), list: this.#options.list }
         : outcome;
     this.#options.record.ended(stored);
   }
@@ -148,22 +142,22 @@ export class OwnedWrite<T> implements SendRecord<T> {
     this.#ambiguity = ambiguity;
   }
 
-  /** The effect was looked for, and is absent: a crash does not lose that. */
-  looked(ambiguity: Ambiguity): void {
-    this.note(ambiguity);
-    this.#options.record.looked(ambiguity);
-  }
-
   #rejected(failure: Failure): void {
     if (!('reason' in failure)) return;
     const { kind, reason } = failure;
-    if (this.#before === null || !this.#options.mayBeApplied) {
+    const { refusedAgain } = this.#options;
+    if (this.#before === null || !refusedAgain) {
       this.end({ kind: 'rejected', reason });
       return;
     }
-    this.#lost();
-    this.isLost = false;
-    this.rejection = { kind, reason };
+    const value = refusedAgain(kind);
+    if (value === null) {
+      this.#lost();
+      this.isRefused = true;
+    } else {
+      this.found = { value };
+      this.end({ kind: 'done', value });
+    }
   }
 
   #lost(): void {

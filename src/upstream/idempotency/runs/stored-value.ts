@@ -9,3 +9,9 @@ export function storedValue(value: unknown): unknown {
   const isRow = typeof value === 'object' && value !== null && 'id' in value;
   return isRow ? { id: value.id } : null;
 }
+
+/** The id of a created row; `null` if the result has none. */
+export function idOf(value: unknown): number | null {
+  const id = typeof value === 'object' && value !== null && 'id' in value ? value.id : null;
+  return typeof id === 'number' ? id : null;
+}

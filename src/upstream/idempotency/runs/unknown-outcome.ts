@@ -1,4 +1,5 @@
 import { OutcomeUnknown, type UpstreamName } from '../../../errors.ts';
+import type { Write } from '../../request.ts';
 import type { WriteCall } from './write-call.ts';
 
 /** What is told of a write whose outcome is unknown. */
@@ -22,13 +23,13 @@ export function unknownOutcome<T>(
   call.emit('unknown', settlesAt);
   const { key, write } = call;
   const { check, evidence } = write;
-  const list = evidence && 'list' in evidence ? evidence.list : null;
+  const list = evidence?.kind === 'creation' ? evidence.list : null;
   const times = settlesAt !== null && {
     settlesAt: new Date(settlesAt).toISOString(),
     // Without a key, a program that retries would make the change twice.
     ...(key && { retryAfterMs: Math.max(0, Math.ceil(settlesAt - now)) }),
   };
-  return new OutcomeUnknown(upstream, adviceOf(check, key !== null, settlesAt !== null), {
+  return new OutcomeUnknown(upstream, adviceOf(write, key !== null, settlesAt !== null), {
     check,
     details: { ...times },
     ...(list && candidates.length > 0
@@ -38,9 +39,11 @@ export function unknownOutcome<T>(
   });
 }
 
-function adviceOf(check: string | null, isKeyed: boolean, settles: boolean): string {
+function adviceOf<T>({ check, evidence }: Write<T>, isKeyed: boolean, settles: boolean): string {
   if (isKeyed && settles) {
-    return 'Retry with the same idempotency key: the gateway looks for the change before it sends anything.';
+    return evidence?.kind === 'repeatable'
+      ? 'Retry with the same idempotency key: a second request has the same effect.'
+      : 'Retry with the same idempotency key: the gateway looks for the change and does not send it again.';
   }
   if (check === null) return 'It is safe to retry.';
   return isKeyed

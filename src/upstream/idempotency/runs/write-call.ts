@@ -2,16 +2,12 @@ import type { UpstreamName } from '../../../errors.ts';
 import type { EventStream } from '../../../observe/event-stream.ts';
 import type { KeyedEnd } from '../../../observe/events.ts';
 import type { Access } from '../../operation.ts';
-import type { Row, Write } from '../../request.ts';
+import type { Write } from '../../request.ts';
 import type { IdempotencyKey, KeyedOutcome } from '../idempotency-key.ts';
 import type { EvidenceLists } from '../looks/evidence-lists.ts';
-import type { Records } from '../records.ts';
 
 interface CallWorld {
   readonly upstream: UpstreamName;
-  /** Of the API. */
-  readonly baseUrl: string;
-  readonly records: Pick<Records, 'digest'>;
   readonly events: EventStream | undefined;
 }
 
@@ -25,14 +21,8 @@ export class WriteCall<T> {
   readonly lists: EvidenceLists;
   /** `null` for a write without a key. */
   readonly key: IdempotencyKey | null;
-  /** Names the list to which it adds a row, of this API and credential; `null` for another write. */
-  readonly list: string | null;
-  /** The row as cached before its first request, for a write that changes a row. */
-  before: Row | null = null;
   /** Upstream requests that have looked for the effect. */
   reads = 0;
-  /** Whether it was sent a second time. */
-  isResent = false;
   readonly #world: CallWorld;
   readonly #callsBefore: number;
 
@@ -50,13 +40,6 @@ export class WriteCall<T> {
     this.lists = of.lists;
     this.key = of.key;
     this.#world = world;
-    const { evidence } = of.write;
-    // The name of the partition is another in each process.
-    const { secret } = of.access.credential;
-    this.list =
-      evidence?.kind === 'creation'
-        ? world.records.digest(`list ${world.baseUrl} ${secret} ${evidence.list.path}`)
-        : null;
     this.#callsBefore = this.#calls;
   }
 
@@ -73,7 +56,7 @@ export class WriteCall<T> {
   /** Emits its end; `settlesAt` is when a retry can find out what an unknown outcome is. */
   emit(outcome: KeyedEnd, settlesAt: number | null = null): void {
     const { events, upstream } = this.#world;
-    const { access, isResent, key, reads, write } = this;
+    const { access, key, reads, write } = this;
     const { name, receipt } = access.caller;
     events?.emit('keyed', {
       upstream,
@@ -82,7 +65,6 @@ export class WriteCall<T> {
       key: key && key.name.slice(0, NAME_SHOWN),
       asker: receipt.asker,
       caller: name,
-      resent: isResent,
       reads,
       settlesAt,
     });

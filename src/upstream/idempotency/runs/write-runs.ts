@@ -1,6 +1,6 @@
-import { BoundedMap } from '../../../bounded-map.ts';
 import {
   BudgetExhausted,
+  GatewayError,
   OutcomeUnknown,
   type UpstreamName,
   UpstreamRejected,
@@ -8,12 +8,10 @@ import {
 import type { AtOnce } from '../../../scheduling/at-once.ts';
 import type { Clock } from '../../../scheduling/clock.ts';
 import { patienceOf } from '../../operation.ts';
-import type { Row } from '../../request.ts';
+import type { Creation, Write } from '../../request.ts';
 import type { Writes } from '../../writes.ts';
 import type { IdempotencyKey } from '../idempotency-key.ts';
-import { idOf } from '../looks/known-rows.ts';
-import { type Found, mayBeApplied, Reconciler, type SettleTimes } from '../looks/reconciler.ts';
-import type { RowWrites } from '../looks/row-writes.ts';
+import { LostCreations } from '../looks/lost-creations.ts';
 import type { Ambiguity, OwnedRecord, Records } from '../records.ts';
 import { CREATION, type RowLock, type RowLocks } from '../row-locks.ts';
 import { OwnedWrite } from './owned-write.ts';
@@ -21,12 +19,13 @@ import { SendHold } from './send-hold.ts';
 import { unknownOutcome } from './unknown-outcome.ts';
 import type { WriteCall } from './write-call.ts';
 
-interface WriteRunsOptions extends SettleTimes {
+interface WriteRunsOptions {
   readonly upstream: UpstreamName;
   readonly clock: Clock;
   readonly records: Records;
   readonly rowLocks: RowLocks;
-  readonly rowWrites: RowWrites;
+  /** See `LostCreations`. */
+  readonly settleMs: number;
   readonly timeoutMs: number;
   readonly writes: Writes;
 }
@@ -35,38 +34,31 @@ interface WriteRunsOptions extends SettleTimes {
 const RETRY_AFTER_MS = 1000;
 /** A replica whose process pauses can send a request this much later, in milliseconds. */
 const LONGEST_PAUSE_MS = 5000;
-/** Keys whose row before the first request is remembered. */
-const MOST_ROWS = 1000;
 
 /** The place of a creation that waits for no other. */
 const NO_LOCK: RowLock = { release: () => {} };
 
-/** Ids of rows that existed before a creation; `null` if they are unknown. */
-type Baseline = readonly number[] | null;
-
 /** Of a write whose effect was not looked for. */
-const NOTHING_SEEN = { candidates: [], absentAt: [] } as const;
+const NOTHING_SEEN = { candidates: [], isAbsent: false } as const;
 
-/** Executes writes: sends them, and finds out what became of them if the response was lost. */
+/** Executes writes: sends them, and finds the row of a creation whose response was lost. */
 export class WriteRuns {
   readonly #options: WriteRunsOptions;
-  readonly #reconciler: Reconciler;
-  /** Rows before the first request, by the name of the key. */
-  readonly #rowsBefore = new BoundedMap<Row>({ max: MOST_ROWS });
+  readonly #lostCreations: LostCreations;
 
   constructor(options: WriteRunsOptions) {
     this.#options = options;
-    this.#reconciler = new Reconciler(options);
+    this.#lostCreations = new LostCreations(options);
   }
 
-  /** Executes a creation without a key: 1 upstream request, and at most 2 reads if its response was lost. */
-  async create<T>(call: WriteCall<T>): Promise<T> {
+  /** Executes a creation without a key: 1 upstream request, and at most 3 reads if its response was lost. */
+  async create<T>(call: WriteCall<T>, creation: Creation<T>): Promise<T> {
     const { records, writes } = this.#options;
     const { access, write } = call;
     const entered = this.#enter(call);
     const hold = new SendHold<T>(entered instanceof Promise ? await entered : entered);
     try {
-      const baseline = this.#baseline(call);
+      const baseline = this.#lostCreations.baseline(call, creation);
       const sentAt = records.now;
       let value: T;
       try {
@@ -74,22 +66,22 @@ export class WriteRuns {
       } catch (error) {
         if (!(error instanceof OutcomeUnknown)) throw error;
         const overAt = records.now;
-        const lost = { ...NOTHING_SEEN, attempts: 1, sentAt, overAt, baseline };
-        const found = await this.#reconciler.find(call, lost);
-        if (found.kind !== 'done') throw this.#unknown(call, found, error);
+        const lost = { ...NOTHING_SEEN, attempts: 1, sentAt, overAt, baseline } as const;
+        const found = await this.#lostCreations.find(call, creation, lost);
+        if (found.kind !== 'done') {
+          const settlesAt = found.kind === 'unknown' ? found.settlesAt : null;
+          throw this.#unknown(call, { ...found.ambiguity, settlesAt, cause: error });
+        }
         value = await this.#found(call, found.value);
       }
-      this.#created(call, baseline, value);
+      this.#lostCreations.created(call, creation, { baseline, value });
       return value;
     } finally {
       hold.leave();
     }
   }
 
-  /**
-   * Executes a write whose record is owned: 1 upstream request, 2 if the first had no effect, and the reads that look for
-   * the effect.
-   */
+  /** Executes a write whose record is owned: 1 upstream request, or the reads that look for the row of a creation. */
   async own<T>(call: WriteCall<T>, key: IdempotencyKey, record: OwnedRecord): Promise<T> {
     const { evidence } = call.write;
     const creation = evidence?.kind === 'creation' ? evidence : null;
@@ -100,24 +92,25 @@ export class WriteRuns {
       record.release();
       throw error;
     }
-    call.before = this.#rowBefore(call, key);
-    const baseline = this.#baseline(call);
+    const baseline = creation && this.#lostCreations.baseline(call, creation);
     const owned = new OwnedWrite<T>({
       records: this.#options.records,
       record,
       ambiguity: record.ambiguity ?? this.#suspicion(key),
       call: call.write,
       baseline,
-      list: call.list,
+      list: creation?.list.path,
       timeoutMs: this.#options.timeoutMs,
-      mayBeApplied: mayBeApplied(evidence),
+      refusedAgain: evidence?.kind === 'repeatable' ? evidence.refusedAgain : undefined,
       onOver: () => place?.release(),
     });
     if (record.ambiguity) owned.note(this.#over(record.ambiguity));
     try {
       const value = await this.#run(call, owned, record);
-      this.#created(call, record.ambiguity?.baseline ?? baseline, value);
-      this.#rowsBefore.delete(key.name);
+      if (creation) {
+        const before = record.ambiguity?.baseline ?? baseline;
+        this.#lostCreations.created(call, creation, { baseline: before, value });
+      }
       return value;
     } catch (error) {
       if (error instanceof UpstreamRejected && owned.isOver) {
@@ -131,36 +124,69 @@ export class WriteRuns {
   }
 
   async #run<T>(call: WriteCall<T>, owned: OwnedWrite<T>, record: OwnedRecord): Promise<T> {
-    const { writes } = this.#options;
-    let cause: unknown;
-    for (;;) {
-      if (owned.ambiguity) {
-        const found = await this.#reconciler.find(call, owned.ambiguity, (next) =>
-          owned.looked(next),
-        );
-        if (found.kind === 'done') return this.#reconciled(call, owned, record, found.value);
-        owned.note(found.ambiguity);
-        if (found.kind === 'unknown') throw this.#unknown(call, found, cause);
-        // A key that may have been used was perhaps never sent.
-        call.isResent = record.ambiguity !== null || owned.isLost;
-      }
-      try {
-        const value = await writes.write(call.write, call.access, owned);
-        call.emit('executed');
-        call.report('EXECUTED', record.firstAt);
-        return value;
-      } catch (error) {
-        const { ambiguity, rejection } = owned;
-        if (rejection && ambiguity) {
-          const found = await this.#reconciler.findApplied(call, ambiguity, rejection);
-          if (found.kind === 'done') return this.#reconciled(call, owned, record, found.value);
-          if (found.kind === 'unknown') throw this.#unknown(call, found, error);
-          owned.end({ kind: 'rejected', reason: rejection.reason });
-        }
-        if (!owned.isLost) throw error;
-        cause = error;
-      }
+    const { settleMs, writes } = this.#options;
+    const isRepeatable = call.write.evidence?.kind === 'repeatable';
+    if (owned.ambiguity && !isRepeatable) {
+      const found = await this.#find(call, owned, owned.ambiguity);
+      if (found) return this.#reconciled(call, owned, record, found.value);
     }
+    try {
+      const value = await writes.write(this.#guarded(call, owned), call.access, owned);
+      call.emit('executed');
+      call.report('EXECUTED', record.firstAt);
+      return value;
+    } catch (error) {
+      if (owned.found) return this.#reconciled(call, owned, record, owned.found.value);
+      const { ambiguity } = owned;
+      if (!owned.isLost || !ambiguity) throw error;
+      if (isRepeatable) {
+        const settlesAt = owned.isRefused ? null : ambiguity.overAt + settleMs;
+        throw this.#unknown(call, { candidates: [], settlesAt, cause: error });
+      }
+      const found = await this.#find(call, owned, ambiguity, error);
+      if (!found) throw error;
+      return this.#reconciled(call, owned, record, found.value);
+    }
+  }
+
+  /**
+   * The result of a creation that was perhaps sent before; `null` if it was not.
+   * @throws OutcomeUnknown
+   */
+  async #find<T>(
+    call: WriteCall<T>,
+    owned: OwnedWrite<T>,
+    ambiguity: Ambiguity,
+    cause?: unknown,
+  ): Promise<{ readonly value: T } | null> {
+    const { evidence } = call.write;
+    if (evidence?.kind !== 'creation') {
+      throw this.#unknown(call, { candidates: [], settlesAt: null, cause });
+    }
+    const found = await this.#lostCreations.find(call, evidence, ambiguity);
+    if (found.kind === 'done') return found;
+    owned.note(found.ambiguity);
+    const { attempts, candidates } = found.ambiguity;
+    if (found.kind === 'absent' && attempts === 0) return null;
+    const settlesAt = found.kind === 'unknown' ? found.settlesAt : null;
+    throw this.#unknown(call, { candidates, settlesAt, cause });
+  }
+
+  /** The write with a guard that does not report a conflict: if it was perhaps sent before, it may itself be the cause. */
+  #guarded<T>(call: WriteCall<T>, { ambiguity }: OwnedWrite<T>): Write<T> {
+    const { access, write } = call;
+    const { guard } = write;
+    if (!guard || !ambiguity) return write;
+    const doubted = async (): Promise<void> => {
+      try {
+        await guard();
+      } catch (error) {
+        const isOfRow = !(error instanceof GatewayError) || error instanceof UpstreamRejected;
+        if (!isOfRow || access.caller.signal.aborted) throw error;
+        throw this.#unknown(call, { candidates: [], settlesAt: null });
+      }
+    };
+    return { ...write, guard: doubted };
   }
 
   async #reconciled<T>(
@@ -202,36 +228,6 @@ export class WriteRuns {
     return { ...NOTHING_SEEN, attempts: 0, sentAt, overAt, baseline: null };
   }
 
-  #baseline<T>({ access, list, lists, write }: WriteCall<T>): Baseline {
-    const { evidence } = write;
-    if (list === null || evidence?.kind !== 'creation') return null;
-    const { knownRows, now } = this.#options.records;
-    const { query: _filters, ...whole } = evidence.list;
-    const end = lists.cachedEnd(whole, access);
-    // A write invalidates the page: the next creation finds the id there. Looks can have seen a later end.
-    const page = Math.max(end?.page ?? 1, knownRows.place(list).page ?? 1);
-    if (end) knownRows.seen(list, { ...end, page }, now);
-    return knownRows.baseline(list, now);
-  }
-
-  #created<T>({ list }: WriteCall<T>, baseline: Baseline, value: T): void {
-    const id = idOf(value);
-    if (list === null || id === null) return;
-    const { knownRows, now } = this.#options.records;
-    knownRows.created(list, { baseline, id }, now);
-  }
-
-  /** The row that a write changes, as cached before its first request; `null` if that does not matter. */
-  #rowBefore<T>({ access, lists, write }: WriteCall<T>, { name }: IdempotencyKey): Row | null {
-    const { evidence } = write;
-    if (evidence?.kind !== 'row') return null;
-    const known = this.#rowsBefore.get(name);
-    if (known) return known;
-    const row = lists.cachedRow(evidence.list, evidence.id, access)?.row ?? null;
-    if (row) this.#rowsBefore.set(name, row);
-    return row;
-  }
-
   /**
    * Names the lock of equal creations; `undefined` for other writes. An upload takes as long as its sender likes, so none
    * waits for another.
@@ -270,16 +266,10 @@ export class WriteRuns {
 
   #unknown<T>(
     call: WriteCall<T>,
-    found: Exclude<Found<T>, { kind: 'done' }>,
-    cause: unknown,
+    of: Pick<Parameters<typeof unknownOutcome>[1], 'candidates' | 'cause' | 'settlesAt'>,
   ): OutcomeUnknown {
     const { records, upstream } = this.#options;
-    return unknownOutcome(call, {
-      upstream,
-      settlesAt: found.kind === 'unknown' ? found.settlesAt : null,
-      now: records.now,
-      candidates: found.ambiguity.candidates,
-      cause,
-    });
+    const { candidates, cause, settlesAt } = of;
+    return unknownOutcome(call, { upstream, now: records.now, candidates, cause, settlesAt });
   }
 }

@@ -17,7 +17,7 @@ const CLAIMED: RecordState = {
     overAt: 0,
     baseline: null,
     candidates: [],
-    absentAt: [],
+    isAbsent: false,
   },
 };
 
@@ -71,11 +71,6 @@ function moved(record: SavedRecord, ms: number): SavedRecord {
 }
 
 function later(ambiguity: Ambiguity, ms: number): Ambiguity {
-  const { absentAt, overAt, sentAt } = ambiguity;
-  return {
-    ...ambiguity,
-    sentAt: Math.round(sentAt + ms),
-    overAt: Math.round(overAt + ms),
-    absentAt: absentAt.map((at) => Math.round(at + ms)),
-  };
+  const { overAt, sentAt } = ambiguity;
+  return { ...ambiguity, sentAt: Math.round(sentAt + ms), overAt: Math.round(overAt + ms) };
 }

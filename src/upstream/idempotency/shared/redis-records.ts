@@ -10,7 +10,6 @@ import type { Clock } from '../../../scheduling/clock.ts';
 import type { Sealing } from '../../../storage/sealing.ts';
 import type { SlotRecord } from '../../budget/budget.ts';
 import type { IdempotencyKey } from '../idempotency-key.ts';
-import type { KnownRows } from '../looks/known-rows.ts';
 import type { Ambiguity, Claim, OwnedRecord, Records } from '../records.ts';
 import { isSame, type ProcessRecords } from '../store/process-records.ts';
 import { type RecordState, sentFor } from '../store/record-lines.ts';
@@ -110,8 +109,8 @@ export class RedisRecords implements Records {
     return false;
   }
 
-  get knownRows(): KnownRows {
-    return this.#options.own.knownRows;
+  createdIn(list: string): ReadonlySet<number> {
+    return this.#options.own.createdIn(list);
   }
 
   get digest(): Digest {
@@ -250,13 +249,6 @@ export class RedisRecords implements Records {
       },
       sending: (next) => own.sending(next),
       unsent: () => own.unsent(),
-      looked: (next) => {
-        own.looked(next);
-        if (token === UNOWNED) return;
-        isChanged = true;
-        const record = this.#recordOf(key, lent.firstAt, stateOf(next));
-        inBackground(this.#write(record, token, true));
-      },
       // A replica that asks before Redis has it joins, and one that is killed before has left a record of its request.
       ended: (outcome) => {
         own.ended(outcome);
@@ -359,5 +351,5 @@ function stateOf(ambiguity: Ambiguity): RecordState {
 function latest(own: Ambiguity | null, found: Ambiguity | null): Ambiguity | null {
   if (!own || !found) return own ?? found;
   if (own.attempts !== found.attempts) return own.attempts > found.attempts ? own : found;
-  return own.absentAt.length > found.absentAt.length ? own : found;
+  return own.isAbsent || own.candidates.length > 0 ? own : found;
 }

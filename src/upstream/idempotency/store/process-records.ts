@@ -5,8 +5,8 @@ import type { IdempotencyGauges } from '../../../observe/metrics/write-metrics.t
 import { type AtOnce, inBackground } from '../../../scheduling/at-once.ts';
 import type { Clock } from '../../../scheduling/clock.ts';
 import type { IdempotencyKey } from '../idempotency-key.ts';
-import { idOf, KnownRows } from '../looks/known-rows.ts';
 import type { Ambiguity, Claim, OwnedRecord, Records } from '../records.ts';
+import { idOf } from '../runs/stored-value.ts';
 import { type KeptRecord, KeptRecords, textOf } from './kept-records.ts';
 import { RecordFile } from './record-file.ts';
 import {
@@ -43,7 +43,6 @@ interface ProcessRecordsOptions {
 /** The records of one process, in memory and in a file. */
 export class ProcessRecords implements Records {
   readonly digest: Digest;
-  readonly knownRows = new KnownRows();
   readonly #options: ProcessRecordsOptions;
   readonly #kept: KeptRecords;
   readonly #file: RecordFile | null;
@@ -102,6 +101,16 @@ export class ProcessRecords implements Records {
     return { inProgress: inUse, ambiguous, stored, bytes, maxBytes, isSaveFailing };
   }
 
+  createdIn(list: string): ReadonlySet<number> {
+    const ids = new Set<number>();
+    for (const { state } of this.#kept) {
+      if (typeof state !== 'object' || state?.kind !== 'done' || state.list !== list) continue;
+      const id = idOf(state.value);
+      if (id !== null) ids.add(id);
+    }
+    return ids;
+  }
+
   claim(key: IdempotencyKey): Claim {
     this.#kept.expire(this.now);
     const record = this.#kept.get(key.name);
@@ -133,7 +142,6 @@ export class ProcessRecords implements Records {
     if (isLess && !(isHandedBack && known?.state?.kind === 'ambiguous')) return;
     const text = this.#kept.set(known ?? this.#kept.add(of), state);
     this.#file?.append(text);
-    this.#learnRows({ ...of, state });
   }
 
   /** Another process has handed back a key for which it has sent nothing. */
@@ -157,17 +165,12 @@ export class ProcessRecords implements Records {
   /** Lends a record to one request. */
   #lend(record: KeptRecord): OwnedRecord {
     this.#kept.begin(record);
-    let before = record.state;
+    const before = record.state;
     const end = (): void => record.use?.end();
     const restore = (): void => {
       if (record.state === before) return;
       const text = this.#kept.set(record, before);
       this.#file?.append(text || removedText(record.name));
-    };
-    // The end of the machine loses only what was looked for.
-    const note = (ambiguity: Ambiguity): void => {
-      const text = this.#kept.set(record, { kind: 'ambiguous', ambiguity });
-      this.#file?.append(text);
     };
     return {
       firstAt: record.firstAt,
@@ -175,17 +178,14 @@ export class ProcessRecords implements Records {
         typeof before === 'object' && before?.kind === 'ambiguous' ? before.ambiguity : null,
       sending: (ambiguity) => this.#save(record, { kind: 'ambiguous', ambiguity }),
       unsent: restore,
-      looked: (ambiguity) => {
-        note(ambiguity);
-        before = record.state;
-      },
       ended: (outcome) => {
         const saved = this.#save(record, outcome);
         if (saved) inBackground(saved);
         end();
       },
       unknown: (ambiguity) => {
-        note(ambiguity);
+        const text = this.#kept.set(record, { kind: 'ambiguous', ambiguity });
+        this.#file?.append(text);
         end();
       },
       release: () => {
@@ -224,15 +224,9 @@ export class ProcessRecords implements Records {
     this.#lostAt = hasLost ? now : head.lostAt;
     let writtenAt = head.writtenAt;
     for (const line of lines) {
-      if (line.kind === 'record') writtenAt = Math.max(writtenAt, ...timesOf(line.record));
+      if (line.kind === 'record') writtenAt = Math.max(writtenAt, line.record.firstAt);
     }
     for (const line of lines) this.#apply(line, { now, writtenAt });
-  }
-
-  #learnRows({ firstAt, state }: SavedRecord): void {
-    if (state.kind === 'rejected') return;
-    const { list } = state.kind === 'done' ? state : state.ambiguity;
-    if (list) this.knownRows.learn(list, state.kind === 'done' ? idOf(state.value) : null, firstAt);
   }
 
   #apply(line: RecordLine, file: FileTimes): void {
@@ -250,7 +244,6 @@ export class ProcessRecords implements Records {
       const leftMs = Math.min(this.#options.keepMs, Math.max(0, until - file.writtenAt));
       const known = this.#kept.get(of.name);
       const record = known ?? this.#kept.add({ ...of, until: now + leftMs });
-      this.#learnRows(line.record);
       this.#kept.set(
         record,
         state.kind === 'ambiguous'
@@ -267,22 +260,12 @@ interface FileTimes {
   readonly writtenAt: number;
 }
 
-/** Times at which a record was certainly written, or later. */
-function timesOf({ firstAt, state }: SavedRecord): number[] {
-  return state.kind === 'ambiguous' ? [firstAt, ...state.ambiguity.absentAt] : [firstAt];
-}
-
 /**
  * A request of a process that has ended, and so has closed its connections. Between the two processes no time counts,
  * since the wall clock can have been set.
  */
 function endedBy(ambiguity: Ambiguity, { now, writtenAt }: FileTimes): Ambiguity {
-  const laterMs = now - writtenAt;
-  return {
-    ...ambiguity,
-    overAt: Math.min(now, ambiguity.overAt + laterMs),
-    absentAt: ambiguity.absentAt.map((at) => at + laterMs),
-  };
+  return { ...ambiguity, overAt: Math.min(now, ambiguity.overAt + now - writtenAt) };
 }
 
 /** The members of a record that cannot be read. */

@@ -11,7 +11,7 @@ export type RecordState =
   | { readonly kind: 'ambiguous'; readonly ambiguity: Ambiguity }
   | FinalOutcome;
 
-/** Number of requests that were sent for a key; 3 for a final outcome, which no other state replaces. */
+/** Whether a request was sent for a key, 0 or 1; 3 for a final outcome, which no other state replaces. */
 export function sentFor(state: RecordState | null): number {
   if (state === null) return 0;
   return state.kind === 'ambiguous' ? state.ambiguity.attempts : 3;

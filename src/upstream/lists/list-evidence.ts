@@ -1,17 +1,16 @@
-import type { Hit } from '../../cache/cache.ts';
+import type { Hit } from '../cache/cache.ts';
 import {
-  type CachedRow,
   type EvidenceLists,
   highestId,
   type ListEnd,
   orderOf,
   type SeenPage,
-} from '../../idempotency/looks/evidence-lists.ts';
-import type { Access } from '../../operation.ts';
-import type { Reader } from '../../reader.ts';
-import type { Call, List, Page, Row } from '../../request.ts';
-import { isRepeated, pageEndOf } from '../consistency/page-end.ts';
-import type { Outline } from '../outlines.ts';
+} from '../idempotency/looks/evidence-lists.ts';
+import type { Access } from '../operation.ts';
+import type { Reader } from '../reader.ts';
+import type { Call, List, Page, Row } from '../request.ts';
+import { isRepeated, pageEndOf } from './consistency/page-end.ts';
+import type { Outline } from './outlines.ts';
 
 /** The pages of lists, as far as they are cached. */
 interface CachedPages {
@@ -58,24 +57,6 @@ export class ListEvidence implements EvidenceLists {
     const hit = this.#pages.hit(list, number, access);
     const isOld = hit?.state === 'fallback' && hit.ageMs > LONGEST_MS;
     return (!isOld && hit?.entry.value) || null;
-  }
-
-  cachedRow(list: List<Row>, id: number, access: Access): CachedRow | null {
-    let latest: (CachedRow & { readonly at: number }) | null = null;
-    const note = (hit: Hit | undefined, row: Row | null | undefined, page: number | null) => {
-      if (!hit || hit.state === 'fallback' || !row) return;
-      const at = hit.entry.stamp.storedAt;
-      if (!latest || at >= latest.at) latest = { row, page, at };
-    };
-    for (const page of this.#pages.outline(list, access).asked) {
-      const hit = this.#pages.hit(list, page, access);
-      const row = hit?.entry.value?.rows.find((each) => each.id === id);
-      note(hit, row, page);
-    }
-    const single = list.single?.(id);
-    const hit = single && this.#pages.reader.peek(single, access);
-    note(hit, hit?.entry.value, null);
-    return latest;
   }
 
   pageCall(list: List<Row>, number: number): Call<SeenPage> {

@@ -1,0 +1,163 @@
+import { GatewayError } from '../../../errors.ts';
+import type { Clock } from '../../../scheduling/clock.ts';
+import { patienceOf } from '../../operation.ts';
+import type { Creation } from '../../request.ts';
+import type { Writes } from '../../writes.ts';
+import { waitFor } from '../patience.ts';
+import type { Ambiguity, Records } from '../records.ts';
+import { idOf } from '../runs/stored-value.ts';
+import type { WriteCall } from '../runs/write-call.ts';
+import type { SeenPage } from './evidence-lists.ts';
+import { endOf, type Judged, judgeRows, nextPage, showsAll } from './judge-rows.ts';
+import { KnownRows } from './known-rows.ts';
+
+interface LostCreationsOptions {
+  readonly clock: Clock;
+  readonly records: Records;
+  /** After the end of a request, the upstream can still execute it for this time, in milliseconds. */
+  readonly settleMs: number;
+  readonly writes: Writes;
+}
+
+/** What became of a creation whose response was lost. */
+export type Found<T> =
+  | { readonly kind: 'done'; readonly value: T }
+  /** No row can be its result. */
+  | { readonly kind: 'absent'; readonly ambiguity: Ambiguity }
+  | {
+      readonly kind: 'unknown';
+      readonly ambiguity: Ambiguity;
+      /** When a retry can find out, on `Records.now`; `null` if none can. */
+      readonly settlesAt: number | null;
+    };
+
+/** Maximum number of pages per look. */
+const MOST_PAGES = 3;
+
+/** Finds the rows of creations whose response was lost: one look at the list after the request has settled. */
+export class LostCreations {
+  readonly #options: LostCreationsOptions;
+  readonly #knownRows = new KnownRows();
+
+  constructor(options: LostCreationsOptions) {
+    this.#options = options;
+  }
+
+  /** Ids of rows that certainly exist now, at least the highest; `null` if they are not known. Costs no upstream request. */
+  baseline<T>(call: WriteCall<T>, { list }: Creation<T>): readonly number[] | null {
+    const { now } = this.#options.records;
+    const { query: _filters, ...whole } = list;
+    const end = call.lists.cachedEnd(whole, call.access);
+    // A write invalidates the page: the next creation finds the id there.
+    if (end) this.#knownRows.seen(nameOf(call, list), end, now);
+    return this.#knownRows.baseline(nameOf(call, list), now);
+  }
+
+  /** A creation was confirmed, or found; `baseline` is what existed before. */
+  created<T>(
+    call: WriteCall<T>,
+    { list }: Creation<T>,
+    { baseline, value }: { readonly baseline: readonly number[] | null; readonly value: T },
+  ): void {
+    const id = idOf(value);
+    const { now } = this.#options.records;
+    if (id !== null) this.#knownRows.created(nameOf(call, list), { baseline, id }, now);
+  }
+
+  /**
+   * Looks for the row when the request has certainly ended, unless that was done before: at most 3 upstream requests.
+   * @throws the caller's abort reason when they disconnect.
+   */
+  async find<T>(
+    call: WriteCall<T>,
+    creation: Creation<T>,
+    ambiguity: Ambiguity,
+  ): Promise<Found<T>> {
+    const { records, settleMs } = this.#options;
+    if (ambiguity.candidates.length > 0) return { kind: 'unknown', ambiguity, settlesAt: null };
+    if (ambiguity.isAbsent) return { kind: 'absent', ambiguity };
+    const settlesAt = ambiguity.overAt + settleMs;
+    if (!(await this.#until(call, settlesAt))) return { kind: 'unknown', ambiguity, settlesAt };
+    let judged: Judged;
+    try {
+      judged = await this.#look(call, creation, ambiguity);
+    } catch (error) {
+      // The API or the budget allows no read now.
+      if (!(error instanceof GatewayError)) throw error;
+      return { kind: 'unknown', ambiguity, settlesAt: records.now + retryMs(error) };
+    }
+    switch (judged.kind) {
+      case 'found':
+        return { kind: 'done', value: creation.valueOf(judged.row) };
+      case 'absent':
+        return { kind: 'absent', ambiguity: { ...ambiguity, isAbsent: true } };
+      case 'several': {
+        const { candidates } = judged;
+        return { kind: 'unknown', ambiguity: { ...ambiguity, candidates }, settlesAt: null };
+      }
+      default:
+        return { kind: 'unknown', ambiguity, settlesAt: null };
+    }
+  }
+
+  /** Waits until a time on `Records.now`; false if that is longer than the caller waits, or the process is about to end. */
+  async #until<T>({ access }: WriteCall<T>, at: number): Promise<boolean> {
+    const { clock, records, writes } = this.#options;
+    const { caller } = access;
+    const { receipt, signal } = caller;
+    const ms = at - records.now;
+    if (signal.aborted) throw signal.reason;
+    if (ms <= 0) return true;
+    if (ms > patienceOf(caller)) return false;
+    let remove = (): void => {};
+    const drained = new Promise<void>((resolve) => {
+      remove = writes.onDrain(resolve);
+    });
+    receipt.waitBegins();
+    const isDrained = await waitFor(drained, clock, { patienceMs: ms, signal });
+    receipt.waitEnds();
+    remove();
+    if (signal.aborted) throw signal.reason;
+    return !isDrained;
+  }
+
+  async #look<T>(
+    call: WriteCall<T>,
+    creation: Creation<T>,
+    { baseline, overAt, sentAt }: Ambiguity,
+  ): Promise<Judged> {
+    const { records, settleMs, writes } = this.#options;
+    const { access, lists } = call;
+    const { list } = creation;
+    const name = nameOf(call, list);
+    const { now } = records;
+    const sent = { baseline, sentAt, until: Math.min(now, overAt + settleMs) };
+    const cachedPage = lists.cachedEnd(list, access)?.page ?? 1;
+    const pages: SeenPage[] = [];
+    // A filtered list is short.
+    let next: number | null = list.query ? 1 : Math.max(this.#knownRows.pageOf(name), cachedPage);
+    while (next !== null && pages.length < MOST_PAGES) {
+      call.reads += 1;
+      pages.push(await writes.look(lists.pageCall(list, next), access));
+      next = showsAll(creation, pages, sent) ? null : nextPage(pages);
+    }
+    const end = list.query ? null : endOf(pages);
+    if (end) this.#knownRows.seen(name, end, now);
+    const others = records.createdIn(list.path);
+    return judgeRows(creation, pages, {
+      ...sent,
+      isOfAnother: (id) => others.has(id) || this.#knownRows.isOfAnother(name, id),
+    });
+  }
+}
+
+/** Names the list of a creation, whatever its filters. */
+function nameOf<T>({ access }: WriteCall<T>, { path }: Creation<T>['list']): string {
+  return `${access.credential.partition} ${path}`;
+}
+
+/** When a failed read may succeed, in milliseconds. */
+function retryMs({ details }: GatewayError): number {
+  const { retryAfterMs } = details;
+  return typeof retryAfterMs === 'number' ? retryAfterMs : 1000;
+}
