@@ -12,7 +12,7 @@ type Command = (args: readonly string[], env: NodeJS.ProcessEnv) => void | Promi
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
   sandbox: async () => (await import('./commands/sandbox.ts')).runSandbox,
   token: async () => (await import('./commands/token.ts')).makeToken,
-  export: async () => (await import('./commands/export/export.ts')).runExport,
+  export: async () => (await import('./commands/export.ts')).runExport,
   'check-config': async () => (await import('./commands/check-config.ts')).checkConfig,
   'print-schema': async () => (await import('./commands/print-schema.ts')).printSchema,
   version: async () => (await import('./commands/help.ts')).printVersion,

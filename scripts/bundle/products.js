@@ -14,15 +14,17 @@ import { write } from '../output-folder.js';
 /** What all are made by, and what names their packages. */
 const shared = ['package.json', 'package-lock.json', 'scripts', 'tsconfig.json'];
 
+/** The client is part of the server and of pages, what is built of it is not. */
+const builtClient = /^client.(?![\w-]+\.ts$)/;
+
 /** @type {Product} */
-export const server = { folder: 'dist', sources: ['src'] };
+export const server = { folder: 'dist', sources: ['src', 'client'], except: builtClient };
 
 /** @type {Product} */
 export const pages = {
   folder: join('dist', 'pages'),
   sources: ['pages', 'client', 'src/visible-text.ts'],
-  // The client is part of a page, what is built of it is not.
-  except: /^client.(?![\w-]+\.ts$)/,
+  except: builtClient,
 };
 
 /** @type {Product} */

@@ -3,8 +3,6 @@ export const exitCode = {
   fault: 1,
   usage: 2,
   partial: 3,
-  interrupted: 130,
-  terminated: 143,
 } as const;
 
 /** A command cannot do its work, for the reason that the message gives to its user. */

@@ -19,12 +19,9 @@ Usage: links-market-gateway [command] [options]
     --expires DATE  expiry: a date, at midnight UTC, or a time with an offset
     --file FILE     default: AUTH_TOKENS_FILE, or else tokens.json
   export FILE     Starts an export on a running gateway, from a file with its query (- for standard input), and writes
-                  its rows as they are complete. Its token is read from GATEWAY_TOKEN.
+                  its rows when it is complete. Its token is read from GATEWAY_TOKEN.
     --url URL       address of the gateway; default: http://127.0.0.1:4000
-    --variables V   variables of the query: a JSON object, or @ and the name of a file with one; default: {}
     --format F      jsonl or csv; default: jsonl
-    --max-per-minute N  maximum number of upstream requests per minute; default: all that are left
-    --output FILE   file for the rows instead of standard output; the same command continues it if it was interrupted
   check-config    Prints the value of each setting. Same as --check-config.
     --probe         also sends one request to each API within its rate limit, connects to Redis if configured, and
                     reports what is wrong; a gateway running with these settings sends the requests instead
@@ -40,8 +37,8 @@ Settings (${settings.length}; a secret can also be read from the file in NAME_FI
 ${settings.map(({ name, default: value, doc }) => `  ${name}${value === null ? '' : ` = ${value}`}\n      ${doc}`).join('\n')}
 
 Exit codes: 0 after a clean shutdown, 1 after a failure, 2 for an invalid configuration or command line. A probe exits with 2
-if a setting must be corrected, and with 1 if an API or Redis is unreachable. An export exits with 2 for an invalid query, with
-3 if it is complete but rows have errors, and with 130 after Ctrl-C or 143 after SIGTERM: the job continues on the gateway.
+if a setting must be corrected, and with 1 if an API or Redis is unreachable. An export exits with 2 for an invalid query, and with
+3 if it is complete but rows have errors.
 SIGTERM and SIGINT complete running requests; a second signal ends the process at once. Bugs are logged as unexpected errors.
 An uncaught exception also shuts the process down, with exit code 1.
 The log is written to standard output, one JSON object per line, and as text to a terminal. With NODE_ENV=production, the start

@@ -16,7 +16,7 @@ import { Identities } from './identities.ts';
 const MOST_CALLS = 5;
 
 /** Maximum number of upstream requests of a step, as far as it can be limited. */
-export function mostCallsOf({ maxPerMinute }: Pick<JobRecord, 'maxPerMinute'>): number {
+export function mostCallsOfStep({ maxPerMinute }: Pick<JobRecord, 'maxPerMinute'>): number {
   return Math.min(MOST_CALLS, maxPerMinute ?? MOST_CALLS);
 }
 
@@ -83,7 +83,7 @@ export class ExportRun {
   }
 
   private constructor(options: ExportRunOptions) {
-    this.mostCalls = mostCallsOf(options.record);
+    this.mostCalls = mostCallsOfStep(options.record);
     this.#options = options;
     this.#progress = options.record.progress;
     this.#rows = options.document.mostRows;
