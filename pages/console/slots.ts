@@ -6,15 +6,8 @@ import { counted, inTime } from './words.ts';
 
 /** More are not sent, and would be too small to see. */
 const MOST = 120;
-/** The moment at which a slot is free differs between two states by their network delay. */
-const SAME_MS = 700;
 
-/** A slot that is taken, with the moment at which it is free again on the gateway's clock. */
-interface Taken extends SlotState {
-  readonly freeAt: number | null;
-}
-
-/** The window of an upstream as its slots: each that is taken is a ring that empties until it returns. */
+/** The window of an upstream as its slots, the next to be free first: each that is taken is a ring that empties. */
 export class Slots {
   /** What stands in the card. */
   readonly node = html('div', { class: 'slots', role: 'img' });
@@ -42,22 +35,14 @@ export class Slots {
     }
   }
 
-  update(upstream: UpstreamState, at: number): void {
+  update(upstream: UpstreamState): void {
     const { limit, slots, windowMs } = upstream;
     const size = Math.min(MOST, Math.max(limit, slots.length));
     while (this.#cells.length < size) this.#add();
     while (this.#cells.length > size) this.#cells.pop()?.node.remove();
     this.node.classList.toggle('more', size > 30 && size <= 60);
     this.node.classList.toggle('many', size > 60);
-    const taken = slots.map((slot) => ({
-      ...slot,
-      freeAt: slot.freeInMs === null ? null : at + slot.freeInMs,
-    }));
-    const rest = this.#keep(taken, windowMs);
-    for (const cell of this.#cells) {
-      if (!cell.held) cell.held = rest.shift() ?? null;
-      cell.draw(windowMs);
-    }
+    for (const [index, cell] of this.#cells.entries()) cell.draw(slots[index] ?? null, windowMs);
     this.#tellCounts(upstream);
     this.#point(this.#pointed);
   }
@@ -66,25 +51,6 @@ export class Slots {
     const cell = new Cell();
     this.#cells.push(cell);
     this.node.append(cell.node);
-  }
-
-  /** Leaves what is still taken where it is, lets the others go, and returns those that are new. */
-  #keep(taken: readonly Taken[], windowMs: number): Taken[] {
-    const rest = [...taken];
-    const still = (cell: Cell, isSame: (held: Taken, now: Taken) => boolean): boolean => {
-      const { held } = cell;
-      const index = held ? rest.findIndex((now) => sameUse(held, now) && isSame(held, now)) : -1;
-      if (index >= 0) cell.held = rest.splice(index, 1)[0] ?? null;
-      return index >= 0;
-    };
-    const moved = this.#cells.filter((cell) => !still(cell, isSameMoment));
-    for (const cell of moved) {
-      // An answer has come meanwhile: its window begins.
-      if (!still(cell, (held, now) => held.freeAt === null && isYoung(now, windowMs))) {
-        cell.held = null;
-      }
-    }
-    return rest;
   }
 
   #tellCounts({ free, limit, slots }: UpstreamState): void {
@@ -116,7 +82,7 @@ export class Slots {
 
 class Cell {
   readonly node = svg('svg', { class: 'slot', viewBox: '0 0 32 32' });
-  held: Taken | null = null;
+  #held: SlotState | null = null;
   readonly #arc = svg('circle', { class: 'arc', cx: 16, cy: 16, r: 13, pathLength: 100 });
   readonly #shape = svg('path', { class: 'shape', transform: 'translate(16 16)' });
 
@@ -125,8 +91,8 @@ class Cell {
     this.node.append(this.#arc, this.#shape);
   }
 
-  draw(windowMs: number): void {
-    const { held } = this;
+  draw(held: SlotState | null, windowMs: number): void {
+    this.#held = held;
     const state = !held ? 'free' : held.freeInMs === null ? 'wire' : 'spent';
     setAttribute(this.node, 'class', `slot ${state} ${held?.owner ?? ''}`);
     if (!held) return;
@@ -136,24 +102,11 @@ class Cell {
   }
 
   words(): string {
-    const { held } = this;
+    const held = this.#held;
     if (!held) return 'Free';
     const when = held.freeInMs === null ? 'in flight' : `free ${inTime(held.freeInMs)}`;
     return [looks[held.owner].word, held.resource, when].filter(Boolean).join(' · ');
   }
-}
-
-function sameUse(held: Taken, now: Taken): boolean {
-  return held.owner === now.owner && held.resource === now.resource;
-}
-
-function isSameMoment(held: Taken, now: Taken): boolean {
-  if (held.freeAt === null || now.freeAt === null) return held.freeAt === now.freeAt;
-  return Math.abs(held.freeAt - now.freeAt) < SAME_MS;
-}
-
-function isYoung({ freeInMs }: Taken, windowMs: number): boolean {
-  return freeInMs !== null && freeInMs > windowMs - 5000;
 }
 
 function isOptional(owner: SlotOwner | 'free'): boolean {

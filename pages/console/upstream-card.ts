@@ -55,7 +55,7 @@ export function upstreamCard(tooltip: Tooltip): Keyed<UpstreamNow> {
       setText(returns, returnsInWords(upstream));
       setText(nextRead, newReadInWords(upstream, state));
       setText(spentOn, spentOnInWords(upstream));
-      slots.update(upstream, state.at);
+      slots.update(upstream);
       plot.update(upstream);
     },
   };
