@@ -26,7 +26,7 @@ export interface Complaint {
   readonly message: string;
   readonly locations?: readonly { readonly line: number; readonly column: number }[];
   readonly path?: readonly (string | number)[];
-  readonly extensions?: { readonly code?: string; readonly retryAfterMs?: number };
+  readonly extensions?: { readonly code?: string };
 }
 
 /** An answer, or a part of one that is delivered in parts in the form of August 2022. */

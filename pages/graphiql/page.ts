@@ -5,14 +5,6 @@ import { Forecast } from './forecast.ts';
 import { Strip } from './strip.ts';
 import { Token } from './token.ts';
 
-/** What the editors do for the page. */
-interface Desk {
-  /** Runs what the open tab holds. */
-  run(): void;
-  /** Loads the schema again, because another token holds from now on. */
-  renew(): void;
-}
-
 /** What of a run only the editors know. */
 interface Run {
   readonly tab: string;
@@ -28,14 +20,15 @@ type Answers = AsyncIterableIterator<Answer>;
 
 /** What the page adds to GraphiQL: the price, the strip above the result, and the token. */
 export class Page {
-  readonly strip = new Strip(() => this.desk.run());
+  readonly strip = new Strip();
   readonly forecast = new Forecast();
   readonly token: Token;
-  desk: Desk = { run: () => undefined, renew: () => undefined };
+  /** Loads the schema again, because another token holds from now on. The editors set it. */
+  loadSchema: () => void = () => undefined;
 
   constructor() {
     this.token = new Token(byId('token', HTMLFormElement), byId('token-button'), () => {
-      this.desk.renew();
+      this.loadSchema();
       void this.forecast.renew();
     });
   }
@@ -57,8 +50,6 @@ export class Page {
     if (turnInMs === null) {
       void forecast.renew().then(() => strip.expectTurn(tab, forecast.turnInMs));
     }
-    // Parts of what a mutation did must not be done twice.
-    const repeats = !/^\s*mutation\b/m.test(asked.query);
     const answers = ask(asked, manner);
     let reported = false;
     let last: Answer | undefined;
@@ -78,7 +69,7 @@ export class Page {
           }
           const { data, extensions } = step.value;
           token.judge(complaintsOf(step.value));
-          strip.take(tab, step.value, repeats);
+          strip.take(tab, step.value);
           // Only older, or refreshed and equal: to show it again would lose the reader's place.
           const isOther = !extensions?.live || data !== last?.data;
           last = step.value;

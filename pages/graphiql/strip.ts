@@ -1,5 +1,5 @@
 import { type Answer, type Complaint, complaintsOf, type Receipt } from './answer.ts';
-import { button, make } from './elements.ts';
+import { make } from './elements.ts';
 import { ageText, awayText, durationText } from './words.ts';
 
 /** Complaints that are shown one by one; the result has all of them. */
@@ -18,10 +18,6 @@ interface Situation {
   readonly receipt: Receipt | null;
   readonly complaints: readonly Complaint[];
   readonly live: { readonly revision: number; readonly bornAt: number } | null;
-  /** When to run it again, since the budget was exhausted; `null` where it was not, or it is not wanted. */
-  readonly againAt: number | null;
-  /** Whether it runs again by itself then. */
-  readonly byItself: boolean;
   readonly stopped: boolean;
 }
 
@@ -32,8 +28,6 @@ const nothing: Situation = {
   receipt: null,
   complaints: [],
   live: null,
-  againAt: null,
-  byItself: false,
   stopped: false,
 };
 
@@ -46,12 +40,9 @@ export class Strip {
   readonly #timer = make('p', 'timer');
   readonly #complaints = make('ul', 'complaints');
   readonly #tabs = new Map<string, Situation>();
-  readonly #runAgain: () => void;
   #tab = '';
 
-  /** `runAgain` runs what the tab that is looked at holds. */
-  constructor(runAgain: () => void) {
-    this.#runAgain = runAgain;
+  constructor() {
     this.#facts.setAttribute('role', 'status');
     this.#timer.setAttribute('role', 'timer');
     this.element.append(make('div', 'line', this.#facts, this.#timer), this.#complaints);
@@ -62,8 +53,6 @@ export class Strip {
   /** Shows from now on what there is to say about this tab. */
   turnTo(tab: string): void {
     if (tab === this.#tab) return;
-    // A page that is not looked at runs nothing by itself.
-    this.#set(this.#tab, { againAt: null });
     this.#tab = tab;
     this.#draw();
   }
@@ -80,21 +69,16 @@ export class Strip {
     if (turnInMs !== null && turnInMs > 0) this.#set(tab, { turnAt: Date.now() + turnInMs });
   }
 
-  /** An answer, or a part of one, has come. `repeats` is whether it may be sent again without a second thought. */
-  take(tab: string, answer: Answer, repeats: boolean): void {
+  /** An answer, or a part of one, has come. */
+  take(tab: string, answer: Answer): void {
     const { live, upstream } = answer.extensions ?? {};
     const before = this.#of(tab);
     // A live answer stands for itself; a part adds to those before.
     const complaints = [...(live ? [] : before.complaints), ...complaintsOf(answer)];
-    const waits = complaints
-      .filter(({ extensions }) => extensions?.code === 'BUDGET_EXHAUSTED')
-      .map(({ extensions }) => extensions?.retryAfterMs ?? 1000);
     this.#set(tab, {
       complaints,
       receipt: upstream ?? before.receipt,
       live: live ? { revision: live.revision, bornAt: Date.now() - live.ageMs } : null,
-      againAt: waits.length > 0 && !live ? Date.now() + Math.max(1000, ...waits) : null,
-      byItself: repeats,
     });
     if (tab === this.#tab) this.#draw();
   }
@@ -103,13 +87,6 @@ export class Strip {
   end(tab: string, stopped: boolean): void {
     this.#set(tab, { under: false, stopped, live: null });
     if (tab === this.#tab) this.#draw();
-  }
-
-  /** Lets nothing run by itself: somebody has changed the text. */
-  hold(): void {
-    if (this.#of(this.#tab).againAt === null) return;
-    this.#set(this.#tab, { againAt: null });
-    this.#draw();
   }
 
   #of(tab: string): Situation {
@@ -138,47 +115,19 @@ export class Strip {
     if (more > 0)
       shown.push(make('li', '', `and ${more} more ${more === 1 ? 'error' : 'errors'} below`));
     this.#complaints.replaceChildren(...shown);
-    this.#tick(true);
+    this.#tick();
   }
 
-  #tick(restart = false): void {
+  #tick(): void {
     const now = Date.now();
-    const { againAt, byItself, live, startedAt, turnAt, under } = this.#of(this.#tab);
-    if (againAt !== null && !under) {
-      this.#countDown(againAt - now, byItself, restart);
-      return;
-    }
+    const { live, startedAt, turnAt, under } = this.#of(this.#tab);
     let text = '';
     if (live) text = `oldest data ${ageText(Math.max(0, now - live.bornAt))}, live`;
     else if (under && turnAt !== null && turnAt > now) text = `starts in ${awayText(turnAt - now)}`;
     else if (under && now - startedAt > PATIENCE_MS) {
       text = `waiting for the response, ${durationText(now - startedAt)}`;
     }
-    if (this.#timer.textContent !== text) this.#timer.replaceChildren(text);
-  }
-
-  #countDown(leftMs: number, byItself: boolean, restart: boolean): void {
-    if (leftMs <= 0 && byItself) {
-      this.hold();
-      this.#runAgain();
-      return;
-    }
-    const text = leftMs > 0 ? `Run again in ${awayText(leftMs)}` : 'Run again';
-    const [again] = this.#timer.querySelectorAll('button');
-    if (again && !restart) {
-      if (again.textContent !== text) again.textContent = text;
-      again.disabled = !byItself && leftMs > 0;
-      return;
-    }
-    const now = button('plain strong', text, () => {
-      this.hold();
-      this.#runAgain();
-    });
-    now.disabled = !byItself && leftMs > 0;
-    this.#timer.replaceChildren(
-      now,
-      button('plain', byItself ? 'Stop' : 'Dismiss', () => this.hold()),
-    );
+    if (this.#timer.textContent !== text) this.#timer.textContent = text;
   }
 }
 

@@ -40,7 +40,7 @@ export function Bridge(props: BridgeProps): null {
   now.current = state;
 
   useEffect(() => {
-    page.desk = { run: () => actions.run(), renew: () => void actions.introspect() };
+    page.loadSchema = () => void actions.introspect();
   }, [actions, page]);
 
   const tab = state.tabs[state.activeTabIndex]?.id ?? '';
@@ -65,7 +65,6 @@ export function Bridge(props: BridgeProps): null {
     let timer: ReturnType<typeof setTimeout>;
     const price = (): void => page.forecast.want(() => wanted(props, now.current));
     const edited = (): void => {
-      page.strip.hold();
       price();
       clearTimeout(timer);
       timer = setTimeout(
