@@ -7,6 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../support/door.ts';
 import { pageAt } from '../support/readme.ts';
 import { clientBlocks, clientStage } from './support/client-stage.ts';
+import { blocksOf } from './support/typed-page.ts';
 
 const stage = clientStage();
 const UNLISTED = '{ plans { id name } }';
@@ -53,6 +54,15 @@ describe('the listed operations of docs/frontend-reference.md', () => {
   });
 
   it('are those that Apollo Client sends, and others are not answered', async () => {
+    const page = pageAt('docs/frontend-reference.md');
+    const [, text = ''] = /^For Apollo Client, `text` is `(.*?)`/m.exec(page) ?? [];
+    const script = (blocksOf('docs/frontend-reference.md').get('persist.js') ?? '')
+      .replace(
+        /^import .* from 'urql';$/m,
+        "import { parse, print } from 'graphql';\nimport { InMemoryCache } from '@apollo/client';",
+      )
+      .replace(/(?<=const text = ).*(?=;)/, text);
+    stage.project.write('persist-apollo.js', script);
     await list('../persist-apollo.js');
     const uri = await openListed();
     type Setup = { persistedClient: (uri: string) => ApolloClient };
