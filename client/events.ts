@@ -1,11 +1,8 @@
-/** A server-sent event; its id is the latest that was sent. */
-export type ParsedEvent = readonly [type: string, text: string, id: string];
+/** A server-sent event. */
+export type ParsedEvent = readonly [type: string, text: string];
 
-/** Parses a stream of server-sent events from chunks of any size. An event without an id has the previous one. */
-export function parser(
-  id: string,
-  onRetry: (ms: number) => void,
-): (chunk: Uint8Array) => ParsedEvent[] {
+/** Parses a stream of server-sent events from chunks of any size. */
+export function parser(onRetry: (ms: number) => void): (chunk: Uint8Array) => ParsedEvent[] {
   const decoder = new TextDecoder();
   let rest = '';
   let endsInCr = false;
@@ -22,12 +19,11 @@ export function parser(
       const [, field, value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) as RegExpExecArray;
       if (!line) {
         // GraphQL libraries may send the final event without data.
-        if (type || lines.length) events.push([type, lines.join('\n'), id]);
+        if (type || lines.length) events.push([type, lines.join('\n')]);
         type = '';
         lines = [];
       } else if (field === 'data') lines.push(value);
       else if (field === 'event') type = value;
-      else if (field === 'id') id = value;
       else if (field === 'retry' && /^\d+$/.test(value)) onRetry(+value);
     }
     return events;

@@ -1,4 +1,3 @@
-export { applyPatch, type LivePatch } from './document.ts';
 export { type IdempotencyReport, idempotencyKey } from './idempotency-key.ts';
 export type { introspection } from './introspection.ts';
 export { live } from './live.ts';

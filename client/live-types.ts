@@ -1,5 +1,3 @@
-import type { LivePatch } from './document.ts';
-
 /** The part of a page that shows the result: while it is not visible, nothing is kept current. */
 export interface LivePage {
   readonly visibilityState: string;
@@ -82,14 +80,12 @@ export interface LiveEnd {
 export interface Message {
   data?: unknown;
   errors?: readonly LiveError[];
-  patch?: readonly LivePatch[];
   extensions?:
     | undefined
     | {
-        live?: NonNullable<LiveResult<unknown>['live']> & { from?: number };
+        live?: NonNullable<LiveResult<unknown>['live']>;
         upstream?: { maxAgeMs?: number };
       };
-  reconnectInMs?: number | null;
 }
 
 /** The members of the receipt that are read here. */

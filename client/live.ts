@@ -1,4 +1,4 @@
-import { applyPatch, share } from './document.ts';
+import { share } from './document.ts';
 import { parser } from './events.ts';
 import type {
   LiveEnd,
@@ -17,7 +17,7 @@ const SILENCE_MS = 40_000;
 
 /**
  * Sends a live query, and calls `onResult` with every result until the returned function is called, or until the
- * gateway ends it finally and `onEnd` receives the reason. A lost connection is restored and resumed. If streams
+ * gateway ends it finally and `onEnd` receives the reason. A lost connection is restored. If streams
  * are blocked, it polls. Throws nothing: exceptions of `onResult` are written to the console.
  */
 export function live<T>(
@@ -57,7 +57,6 @@ export function live<T>(
   let refusedHeaders = false;
   /** Whether it waits because of a lost connection, and not at the gateway's request. */
   let broke = false;
-  let lastId = '';
   /** The delay before a reconnect, as the stream stated it last. */
   let retryMs: number | undefined;
 
@@ -206,7 +205,7 @@ export function live<T>(
     }
     let events = 0;
     let reason: readonly LiveError[] | undefined;
-    const parse = parser(lastId, (ms) => {
+    const parse = parser((ms) => {
       retryMs = ms;
     });
     const reader = body.getReader();
@@ -214,38 +213,25 @@ export function live<T>(
       const { done, value } = await reader.read();
       if (done) return undefined;
       heard();
-      for (const [type, text, id] of parse(value)) {
+      for (const [type, text] of parse(value)) {
         // A listener may have stopped it.
         if (!isCurrent()) return undefined;
-        // Until this event is processed, the stream cannot be resumed.
-        lastId = '';
         const message: Message = text ? JSON.parse(text) : {};
-        const { extensions: { live } = {}, patch, reconnectInMs } = message;
+        const { extensions: { live } = {} } = message;
         streamed = true;
         // One event may arrive before each failure: only several events show a working connection.
         if (events++) failures = 0;
         if (type === 'next') {
           if (message.data === undefined) reason = message.errors;
           else notify(message);
-        } else if (type === 'patch') {
-          // Without a result it breaks.
-          if (live?.from !== result?.live?.revision) return backOffMs();
-          const now = applyPatch(result, patch ?? []) as object;
-          notify({ ...now, extensions: message.extensions });
         } else if (type === 'age') {
           if (result) show({ ...result, live } as LiveResult<T>);
         } else if (type === 'complete') {
-          if (reconnectInMs !== undefined) {
-            lastId = id;
-            return reconnectInMs ?? end(response.status, reason);
-          } else if (reason || !result) {
-            return refused(response, reason);
-          }
+          if (reason || !result) return refused(response, reason);
           // A single response, from a server without live queries.
           polling = true;
           return pollMs;
         }
-        lastId = id;
       }
     }
   };
@@ -275,10 +261,7 @@ export function live<T>(
           'content-type': 'application/json',
           ...(polling
             ? { accept: 'application/json', prefer: `wait=${waitSeconds}` }
-            : {
-                accept: 'text/event-stream;live=patch',
-                ...(lastId && { 'last-event-id': lastId }),
-              }),
+            : { accept: 'text/event-stream;live=age' }),
         },
         body: JSON.stringify(options.body),
         signal: control.signal,

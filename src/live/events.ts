@@ -1,8 +1,5 @@
 import type { Clock } from '../scheduling/clock.ts';
 
-/** The form of changes in a stream: patches or whole results. */
-export type LiveMode = 'patch' | 'whole';
-
 /** The times in each event, as `extensions.live`. */
 export interface LiveTimes {
   /** Counts the results that differ from the previous one. */
@@ -17,47 +14,30 @@ export interface LiveTimes {
 export const heartbeat = Buffer.from(':\n\n');
 
 /** A whole result. `document` is its JSON without the last brace; `upstream` is its cost. */
-export function wholeEvent(
-  id: string,
+export function resultEvent(
   document: string,
   { live, upstream }: { readonly live: LiveTimes; readonly upstream: object },
 ): Buffer {
   const extensions = JSON.stringify({ upstream, live });
-  return Buffer.from(`id: ${id}\nevent: next\ndata: ${document},"extensions":${extensions}}\n\n`);
+  return Buffer.from(`event: next\ndata: ${document},"extensions":${extensions}}\n\n`);
 }
 
-/** The changes since revision `from`, as JSON of operations. */
-export function patchEvent(id: string, patch: string, from: number, live: LiveTimes): Buffer {
-  const { revision, ...times } = live;
-  const extensions = JSON.stringify({ live: { revision, from, ...times } });
-  return Buffer.from(
-    `id: ${id}\nevent: patch\ndata: {"patch":${patch},"extensions":${extensions}}\n\n`,
-  );
-}
-
-/** Reports that nothing has changed, with the current age. It has no id, because there is nothing to resume. */
+/** Reports that nothing has changed, with the current age. */
 export function ageEvent(live: LiveTimes): Buffer {
   return Buffer.from(`event: age\ndata: ${JSON.stringify({ extensions: { live } })}\n\n`);
 }
 
-/** Why a stream ends finally. It is not a state of the result, and has no id. */
+/** Why a stream ends finally. */
 export function errorEvent(errors: readonly object[]): Buffer {
   return Buffer.from(`event: next\ndata: ${JSON.stringify({ errors })}\n\n`);
 }
 
 /** The end: final if `reconnectInMs` is null, otherwise until a reconnect after that time. */
-export function endEvent(mode: LiveMode, reconnectInMs: number | null): Buffer {
-  const retry = reconnectInMs === null ? '' : `retry: ${reconnectInMs}\n`;
-  if (mode === 'patch') {
-    return Buffer.from(`${retry}event: complete\ndata: ${JSON.stringify({ reconnectInMs })}\n\n`);
-  }
-  // For other clients, "complete" means that no more events follow.
-  return Buffer.from(reconnectInMs === null ? 'event: complete\ndata:\n\n' : `${retry}\n`);
-}
-
-/** Concatenates patches, as JSON. */
-export function joinedPatches(patches: readonly string[]): string {
-  return `[${patches.map((patch) => patch.slice(1, -1)).join(',')}]`;
+export function endEvent(reconnectInMs: number | null): Buffer {
+  // To clients, "complete" means that no more events follow.
+  return Buffer.from(
+    reconnectInMs === null ? 'event: complete\ndata:\n\n' : `retry: ${reconnectInMs}\n\n`,
+  );
 }
 
 /** Time for which an event can be reused, in milliseconds. */

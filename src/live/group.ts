@@ -1,17 +1,8 @@
 import { inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import { inNextTurn, loopTurns } from '../scheduling/loop-turns.ts';
-import {
-  ageEvent,
-  heartbeat,
-  type LiveMode,
-  type LiveTimes,
-  patchEvent,
-  RecentEvents,
-  wholeEvent,
-} from './events.ts';
+import { ageEvent, heartbeat, type LiveTimes, RecentEvents, resultEvent } from './events.ts';
 import { type LiveRun, RunAgain, type RunResult } from './live-run.ts';
-import { Revisions } from './revisions.ts';
 import type { QueryRoom } from './room.ts';
 import type { PacedRun, RunPace } from './run-pace.ts';
 import type { LiveStream, StreamSource } from './stream.ts';
@@ -19,8 +10,6 @@ import { WatchedReads } from './watched-reads.ts';
 
 interface LiveGroupOptions {
   readonly clock: Clock;
-  /** Identifies all inputs of the result, and this process. */
-  readonly id: string;
   readonly run: LiveRun;
   readonly throttleMs: number;
   readonly pace: RunPace;
@@ -45,11 +34,14 @@ const AT_A_TIME = 200;
 export class LiveGroup implements StreamSource {
   readonly #options: LiveGroupOptions;
   readonly #members = new Set<LiveStream>();
-  readonly #revisions = new Revisions();
   readonly #reads: WatchedReads;
   readonly #abort = new AbortController();
   readonly #paced: PacedRun;
   readonly #again: RunAgain;
+  /** The latest result: its JSON without the last brace, so that extensions can follow. `null` before the first. */
+  #document: string | null = null;
+  /** Number of results that differ from the previous one. */
+  #revision = 0;
   #upstream: object = {};
   #state: 'current' | 'due' | 'running' | 'ended' = 'due';
   /** Number of writes that have invalidated a part of it. */
@@ -77,7 +69,7 @@ export class LiveGroup implements StreamSource {
     this.#again = new RunAgain(clock, () => this.#changed());
     this.#paced = {
       callers,
-      isFirst: () => this.#revisions.latest === null,
+      isFirst: () => this.#document === null,
       work: () => this.#run(),
     };
     this.#schedule();
@@ -85,15 +77,6 @@ export class LiveGroup implements StreamSource {
 
   get members(): ReadonlySet<LiveStream> {
     return this.#members;
-  }
-
-  /** The revision of an event id, if it is one of this group. */
-  revisionOf(eventId: string): number | null {
-    const { id } = this.#options;
-    if (!eventId.startsWith(`${id}.`)) return null;
-    const revision = Number(eventId.slice(id.length + 1));
-    const latest = this.#revisions.latest?.number ?? 0;
-    return Number.isInteger(revision) && revision > 0 && revision <= latest ? revision : null;
   }
 
   /** A new viewer. It must not get a state before earlier confirmed writes. */
@@ -104,7 +87,6 @@ export class LiveGroup implements StreamSource {
     // A run that waits for its turn may start earlier now.
     if (this.#isQueued) this.#options.pace.begin(this.#paced);
     stream.wantsWrites = this.#writes;
-    if (stream.mode === 'patch') this.#revisions.makesPatches = true;
     stream.connect(this);
   }
 
@@ -119,19 +101,19 @@ export class LiveGroup implements StreamSource {
   }
 
   nextFor(stream: LiveStream): { event: Buffer; revision: number } | null {
-    const { events, mode, revision, wantsWrites } = stream;
-    const { latest } = this.#revisions;
+    const document = this.#document;
     // Otherwise it waits for the run that follows from the write.
-    if (!latest || this.#shows < wantsWrites) return null;
-    const { number } = latest;
-    if (revision !== number) return { event: this.#eventFrom(mode, revision), revision: number };
-    // A returning viewer is informed immediately that nothing has changed.
-    return events > 0 ? null : { event: this.reminder(mode), revision };
+    if (document === null || this.#shows < stream.wantsWrites) return null;
+    if (stream.revision === this.#revision) return null;
+    const event = this.#events.once('result', () =>
+      resultEvent(document, { live: this.#times, upstream: this.#upstream }),
+    );
+    return { event, revision: this.#revision };
   }
 
   /** The event for a member if nothing has changed. */
-  reminder(mode: LiveMode): Buffer {
-    if (mode === 'whole' || !this.#revisions.latest) return heartbeat;
+  reminder({ readsAges }: LiveStream): Buffer {
+    if (!readsAges || this.#document === null) return heartbeat;
     return this.#events.once('age', () => ageEvent(this.#times));
   }
 
@@ -159,37 +141,14 @@ export class LiveGroup implements StreamSource {
     this.#options.room.close();
   }
 
-  get #eventId(): string {
-    return `${this.#options.id}.${this.#revisions.latest?.number ?? 0}`;
-  }
-
   get #times(): LiveTimes {
     const now = this.#options.clock.now();
     const { at, nextRefreshInMs } = this.#reads.oldest(now);
     return {
-      revision: this.#revisions.latest?.number ?? 0,
+      revision: this.#revision,
       ageMs: Math.round(now - at),
       nextRefreshInMs: nextRefreshInMs === null ? null : Math.round(nextRefreshInMs),
     };
-  }
-
-  #eventFrom(mode: LiveMode, revision: number | null): Buffer {
-    const patch = mode === 'patch' && revision !== null && this.#patchFrom(revision);
-    if (patch) return patch;
-    return this.#events.once('whole', () =>
-      wholeEvent(this.#eventId, this.#revisions.latest?.document ?? '', {
-        live: this.#times,
-        upstream: this.#upstream,
-      }),
-    );
-  }
-
-  #patchFrom(revision: number): Buffer | null {
-    const patch = this.#revisions.patchSince(revision);
-    if (patch === null) return null;
-    return this.#events.once(`${revision}`, () =>
-      patchEvent(this.#eventId, patch, revision, this.#times),
-    );
   }
 
   #changed(): void {
@@ -228,7 +187,7 @@ export class LiveGroup implements StreamSource {
     this.#reads.beginRun();
     const shows = this.#writes;
     const result = await run(this.#reads, {
-      isFirst: this.#revisions.latest === null,
+      isFirst: this.#document === null,
       signal: this.#abort.signal,
     });
     await this.#options.pace.turn();
@@ -259,7 +218,7 @@ export class LiveGroup implements StreamSource {
   #publish({ document, upstream }: RunResult): boolean {
     this.#upstream = upstream;
     this.#state = 'current';
-    this.#revisions.add(document);
+    this.#keep(JSON.stringify(document).slice(0, -1));
     this.#events.forget();
     if (!this.#settle()) return false;
     this.#publishedAt = this.#options.clock.now();
@@ -267,12 +226,18 @@ export class LiveGroup implements StreamSource {
     return true;
   }
 
+  /** Keeps a result, which is sent if it differs from the latest. */
+  #keep(document: string): void {
+    if (document === this.#document) return;
+    this.#document = document;
+    this.#revision += 1;
+  }
+
   /** Counts its current resources. False if they exceed the limit, and it has ended. */
   #settle(): boolean {
     const { onTooMuch, room } = this.#options;
     if (this.#hasEnded) return false;
-    const bytes = this.#revisions.latest ? this.#revisions.bytes : null;
-    if (room.hold(bytes, this.#reads.size)) return true;
+    if (room.hold(this.#document?.length ?? null, this.#reads.size)) return true;
     onTooMuch();
     return false;
   }
@@ -280,7 +245,7 @@ export class LiveGroup implements StreamSource {
   /** Sends the latest result to a member. */
   #show(member: LiveStream): void {
     if (this.#state === 'ended') return;
-    if (member.revision !== this.#revisions.latest?.number || member.events === 0) member.look();
-    else if (member.mode === 'patch') member.mention(this.reminder('patch'));
+    if (member.revision !== this.#revision) member.look();
+    else if (member.readsAges) member.mention(this.reminder(member));
   }
 }

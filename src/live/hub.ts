@@ -1,9 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import type { Digest } from '../digest.ts';
 import type { EventStream } from '../observe/event-stream.ts';
 import { inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
-import { endEvent, errorEvent, type LiveMode } from './events.ts';
+import { endEvent, errorEvent } from './events.ts';
 import { LiveGroup } from './group.ts';
 import type { LiveRun } from './live-run.ts';
 import { LiveRoom, RETRY_MS, type RoomLimits, tooMany } from './room.ts';
@@ -24,9 +23,8 @@ export interface LiveRequest {
   /** Its memory while it is watched, in bytes. */
   readonly keptBytes: number;
   readonly throttleMs: number;
-  readonly mode: LiveMode;
-  /** The `Last-Event-ID` of a client that reconnects. */
-  readonly lastEventId: string | null;
+  /** Whether the viewer reads events that say that nothing has changed. */
+  readonly readsAges: boolean;
   readonly viewer: LiveViewer;
 }
 
@@ -76,7 +74,7 @@ const LONGEST_RETURN_MS = 30_000;
  * Delay of an immediate reconnect in milliseconds, during which the query is still watched. An `EventSource` uses this
  * number for later reconnects too.
  */
-const NEXT_STREAM_MS: Readonly<Record<LiveMode, number>> = { patch: 200, whole: 1000 };
+const NEXT_STREAM_MS = 1000;
 /** Variation of the maximum age, so that streams opened together end one after the other. */
 const AGE_SPREAD = 1 / 4;
 /** Multiples of the golden ratio are spread evenly for any number of them. */
@@ -89,16 +87,13 @@ const LAST_WORDS_AT_STOP_MS = 1000;
 /** All live queries of a process, with their viewers. */
 export class LiveHub {
   readonly #options: LiveHubOptions;
-  /** Distinguishes the results of this process from those of other and earlier processes. */
-  readonly #epoch = randomBytes(6).toString('base64url');
   readonly #groups = new Map<string, LiveGroup>();
   readonly #members = new Map<LiveStream, Member>();
   readonly #pace: RunPace;
   readonly #room: LiveRoom;
   #isLooking = false;
   #looks = 0;
-  /** Number of groups and streams since the start. */
-  #begun = 0;
+  /** Number of streams since the start. */
   #opened = 0;
   #hasEnded = false;
 
@@ -124,9 +119,8 @@ export class LiveHub {
     this.#room.checkStream(caller);
     const name = this.#options.digest(request.key).slice(0, 12);
     const group = this.#groups.get(name) ?? this.#begin(name, request);
-    const revision = request.lastEventId === null ? null : group.revisionOf(request.lastEventId);
-    const stream = new LiveStream({ mode: request.mode, caller, revision, clock });
-    const { viewer } = request;
+    const { readsAges, viewer } = request;
+    const stream = new LiveStream({ readsAges, caller, clock });
     const since = clock.now();
     const until = since + this.#nextAgeMs();
     const member = { stream, viewer, group, since, until, reason: 'client disconnected' };
@@ -152,7 +146,7 @@ export class LiveHub {
     const stepMs = spreadMs / Math.max(1, this.#members.size);
     for (const [n, member] of [...this.#members.values()].entries()) {
       const inMs = Math.round(SHORTEST_RETURN_MS / 2 + n * stepMs);
-      this.#finish(member, 'shutdown', endEvent(member.stream.mode, inMs));
+      this.#finish(member, 'shutdown', endEvent(inMs));
     }
     for (const group of this.#groups.values()) group.end();
     this.#groups.clear();
@@ -170,11 +164,8 @@ export class LiveHub {
   #begin(name: string, { keptBytes, run, throttleMs, viewer }: LiveRequest): LiveGroup {
     const { clock, events } = this.#options;
     const room = this.#room.openQuery(viewer.caller, keptBytes);
-    this.#begun += 1;
     const group = new LiveGroup({
       clock,
-      // A new group counts its results from 1, so it needs another name than the previous one.
-      id: `${name}.${this.#epoch}${this.#begun.toString(36)}`,
       run,
       throttleMs,
       pace: this.#pace,
@@ -188,7 +179,7 @@ export class LiveHub {
       onTooMuch: () => {
         this.#forget(name, group);
         for (const member of this.#membersOf(group)) {
-          this.#finish(member, 'limit exceeded', endEvent(member.stream.mode, RETRY_MS));
+          this.#finish(member, 'limit exceeded', endEvent(RETRY_MS));
         }
       },
       onDeserted: () => this.#forget(name, group),
@@ -207,7 +198,7 @@ export class LiveHub {
   }
 
   #refuse(member: Member, reason: string, errors: readonly object[]): void {
-    const words = [errorEvent(errors), endEvent(member.stream.mode, null)];
+    const words = [errorEvent(errors), endEvent(null)];
     this.#finish(member, reason, Buffer.concat(words));
   }
 
@@ -221,8 +212,7 @@ export class LiveHub {
 
   /** Ends a stream whose viewer should reconnect immediately. */
   #finishForNow(member: Member, reason: string): void {
-    const { mode } = member.stream;
-    this.#finish(member, reason, endEvent(mode, NEXT_STREAM_MS[mode]));
+    this.#finish(member, reason, endEvent(NEXT_STREAM_MS));
   }
 
   /**
@@ -271,7 +261,7 @@ export class LiveHub {
         stream.checkedAt = now;
         inBackground(this.#check(member));
       }
-      if (stream.spokeAt <= before) stream.mention(group.reminder(stream.mode));
+      if (stream.spokeAt <= before) stream.mention(group.reminder(stream));
     }
   }
 

@@ -1,7 +1,12 @@
 import type { Clock } from '../scheduling/clock.ts';
-import type { ResultDocument } from './revisions.ts';
 import { BUDGETS_MS } from './watched-budgets.ts';
 import type { WatchedReads } from './watched-reads.ts';
+
+/** A result as it is sent. */
+interface ResultDocument {
+  readonly data: unknown;
+  readonly errors?: readonly object[];
+}
 
 /** The result of a run. */
 export interface RunResult {

@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
 import type { Clock } from '../scheduling/clock.ts';
-import type { LiveMode } from './events.ts';
 
 /** The source of a stream. */
 export interface StreamSource {
@@ -21,11 +20,12 @@ const NOTHING: readonly Buffer[] = [];
  * queue. Events are shared between streams, so an idle or slow one holds none of its own.
  */
 export class LiveStream extends Readable {
-  readonly mode: LiveMode;
+  /** Whether the viewer reads events that say that nothing has changed. */
+  readonly readsAges: boolean;
   /** The caller for whom it is counted. */
   readonly caller: string;
-  /** The revision of the viewer after the current event; `null` before the first. */
-  revision: number | null;
+  /** The number of the latest result that was sent; 0 before the first. */
+  revision = 0;
   /** When the last piece was sent, on `clock.now()`. */
   spokeAt: number;
   /** When its viewer's permissions were last checked, on `clock.now()`. */
@@ -45,15 +45,13 @@ export class LiveStream extends Readable {
   #last: readonly Buffer[] | null = null;
 
   constructor(options: {
-    readonly mode: LiveMode;
+    readonly readsAges: boolean;
     readonly caller: string;
-    readonly revision: number | null;
     readonly clock: Clock;
   }) {
     super({ highWaterMark: 0 });
-    this.mode = options.mode;
+    this.readsAges = options.readsAges;
     this.caller = options.caller;
-    this.revision = options.revision;
     this.#clock = options.clock;
     this.spokeAt = options.clock.now();
     this.checkedAt = this.spokeAt;

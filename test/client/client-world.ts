@@ -25,28 +25,20 @@ export const liveAt = (revision: number, ageMs = 0) => ({
   ageMs,
   nextRefreshInMs: 60_000,
 });
-/** The id of the event that brought a revision. */
-export const idAt = (revision: number): string => `g.e.${revision}`;
-
 /** A whole answer. */
 export function next(revision: number, whole: Data = data): string {
   const extensions = { upstream: { calls: 1 }, live: liveAt(revision) };
-  return event({ id: idAt(revision), event: 'next', data: { data: whole, extensions } });
+  return event({ event: 'next', data: { data: whole, extensions } });
 }
-/** What makes the next revision of one: a value that is replaced. */
-export function patch(from: number, path: string, value: unknown): string {
-  const extensions = { live: { ...liveAt(from + 1), from } };
-  const steps = [{ op: 'replace', path, value }];
-  return event({ id: idAt(from + 1), event: 'patch', data: { patch: steps, extensions } });
-}
+/** An answer with another name. */
+export const renamed = (revision: number, name: string): string =>
+  next(revision, { ...data, name });
 /** A sign of life. */
 export function age(revision: number, ageMs: number): string {
   return event({ event: 'age', data: { extensions: { live: liveAt(revision, ageMs) } } });
 }
-/** The end of a stream; `null` for good. */
-export const complete = (reconnectInMs: number | null): string =>
-  event({ event: 'complete', data: { reconnectInMs } });
-
+/** The end of a stream for good. */
+export const complete = event({ event: 'complete', data: '' });
 /** The first wait after this many failures in a row. */
 export function expectBackOff(ms: number, failures = 0): void {
   const most = Math.min(30_000, 1000 * 2 ** failures);
@@ -97,7 +89,7 @@ export class ClientWorld {
   /** A stream that has brought two events, the later of revision 2. */
   async openStream(options?: Partial<LiveOptions>): Promise<Asked> {
     this.open(options);
-    const asked = (await this.asked()).stream(next(1), patch(1, '/data/name', 'second'));
+    const asked = (await this.asked()).stream(next(1), renamed(2, 'second'));
     await this.results.next();
     await this.results.next();
     return asked;

@@ -8,7 +8,7 @@ describe('the end', () => {
   test('for good is reported once, with its reason', async () => {
     const asked = await world.openStream();
     const errors = [{ message: 'Log in.', extensions: { code: 'UNAUTHENTICATED' } }];
-    asked.send(event({ event: 'next', data: { errors } }), complete(null));
+    asked.send(event({ event: 'next', data: { errors } }), complete);
     expect(await world.ends.next()).toEqual({ status: 200, errors });
     await asked.closed;
     await world.client.clock.advance(3_600_000);
@@ -76,7 +76,7 @@ describe('the end', () => {
       world.stop();
     });
     const asked = await world.asked();
-    asked.stream(`${next(1)}${next(2)}${complete(5)}`);
+    asked.stream(`${next(1)}${next(2)}${complete}`);
     await asked.closed;
     expect([world.results.size, world.client.waits.size, world.ends.size]).toEqual([1, 0, 0]);
   });
@@ -99,7 +99,7 @@ describe('a refusal that passes', () => {
     const waited = await world.waitOut();
     expect(waited).toBeGreaterThanOrEqual(ms);
     expect(waited).toBeLessThanOrEqual(ms * 1.2);
-    expect((await world.asked()).headers.accept).toBe('text/event-stream;live=patch');
+    expect((await world.asked()).headers.accept).toBe('text/event-stream;live=age');
   });
 
   test.each([

@@ -69,8 +69,8 @@ describe('a stop waits no 4 of its 20 seconds for', () => {
   it('the viewer of a live query who does not read', async () => {
     await open();
     const query = `query @live { channels(first: 1) { nodes { databaseId name } } ${CODES} }`;
-    const watcher = await LiveViewer.begun(door.url, { query, mode: 'whole' });
-    const viewer = await LiveViewer.begun(door.url, { query, mode: 'whole' });
+    const watcher = await LiveViewer.begun(door.url, { query, readsAges: false });
+    const viewer = await LiveViewer.begun(door.url, { query, readsAges: false });
     viewer.stall();
     const { channels } = watcher.data as { channels: { nodes: { databaseId: number }[] } };
     for (let n = 0; n < 60; n += 1) {
@@ -85,7 +85,7 @@ describe('a stop waits no 4 of its 20 seconds for', () => {
     await open();
     const query = 'query @live { account { username } }';
     const viewers = await Promise.all(
-      [1, 2, 3].map(() => LiveViewer.begun(door.url, { query, mode: 'whole' })),
+      [1, 2, 3].map(() => LiveViewer.begun(door.url, { query, readsAges: false })),
     );
     await promptly();
     for (const { events } of viewers) expect(events.at(-1)?.retryMs).toBeGreaterThan(0);

@@ -21,7 +21,6 @@ it('watches nothing any more that a run reads after its end', async () => {
   });
   const group = new LiveGroup({
     clock,
-    id: 'group',
     run: async (reads) => {
       reads.begin(keyed('before'), watch)();
       await isReleased;

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { it } from 'vitest';
 import { type Door, openDoor } from '../support/door.ts';
 import { LiveViewer } from '../support/live-viewer.ts';
 import { rounds } from '../support/rounds.ts';
@@ -53,12 +53,10 @@ const step = fc.oneof(
 );
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
-/** Looks at queries while everything changes, and holds each revision of each against all who saw it. */
+/** Looks at queries while everything changes, and holds what each viewer sees against what the query answers. */
 class Play {
   readonly #door: Door;
-  readonly #viewers: { readonly query: string; viewer: LiveViewer; noted: number }[] = [];
-  /** What each revision of each query looked like to the viewer that saw it first. */
-  readonly #seen = new Map<string, string>();
+  readonly #viewers: { readonly query: string; viewer: LiveViewer }[] = [];
   #names = 0;
 
   constructor(door: Door) {
@@ -101,28 +99,12 @@ class Play {
     await Promise.all(others.map((step) => this.take(step)));
     for (const step of passing) await this.take(step);
     await this.agree(this.#door);
-    this.check();
-  }
-
-  /** Each revision looks the same to all who see it, by whichever patches they came to it. */
-  check(): void {
-    for (const each of this.#viewers) {
-      const { query, viewer } = each;
-      if (viewer.revision === 0 || viewer.events.length === each.noted) continue;
-      each.noted = viewer.events.length;
-      const group = `${viewer.lastEventId?.replace(/\d+$/, '')}${viewer.revision} ${query}`;
-      const now = JSON.stringify(viewer.document);
-      const before = this.#seen.get(group) ?? now;
-      expect(now).toBe(before);
-      this.#seen.set(group, before);
-    }
   }
 
   /** When all is quiet, everybody sees what a query answers, and what is true. */
   async end(): Promise<void> {
     await this.#door.clock.advance(30_000);
     await this.agree(this.#door);
-    this.check();
     for (const { viewer } of this.#viewers) viewer.close();
   }
 
@@ -137,10 +119,9 @@ class Play {
   }
 
   async #look(query: string): Promise<void> {
-    // One who gets whole results beside one who gets patches: both see the same.
-    for (const mode of ['patch', 'whole'] as const) {
-      const viewer = LiveViewer.open(this.#door.url, { query, mode });
-      this.#viewers.push({ query, viewer, noted: 0 });
+    for (const readsAges of [true, false]) {
+      const viewer = LiveViewer.open(this.#door.url, { query, readsAges });
+      this.#viewers.push({ query, viewer });
       await viewer.until(({ ended, revision }) => ended || revision > 0);
     }
   }
@@ -149,12 +130,9 @@ class Play {
     const away = this.#viewers.filter(({ viewer }) => viewer.ended);
     const before = away[at % Math.max(1, away.length)];
     if (!before) return;
-    const { document, lastEventId, revision } = before.viewer;
     const { query } = before;
-    const viewer = LiveViewer.open(this.#door.url, { query, lastEventId: lastEventId ?? '' });
-    Object.assign(viewer, { document, lastEventId, revision });
+    const viewer = LiveViewer.open(this.#door.url, { query });
     before.viewer = viewer;
-    before.noted = 0;
     await viewer.until(({ ended, events }) => ended || events.length > 0);
   }
 
@@ -228,7 +206,6 @@ it('whatever is changed through the gateway is on every stream, with or without 
           await play.agree(other);
           await other.clock.advance(60 * 60_000);
         }
-        play.check();
       } finally {
         await other.close();
         await door.close();
@@ -238,7 +215,7 @@ it('whatever is changed through the gateway is on every stream, with or without 
   );
 });
 
-it('whatever is looked at and changed: patches lead to what the query answers', async () => {
+it('whatever is looked at and changed: each viewer sees what the query answers', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(step, { minLength: 1, maxLength: 4 }), { minLength: 4, maxLength: 12 }),

@@ -85,7 +85,7 @@ it(
       const viewers = new Viewers({
         port: Number(port),
         bodies,
-        accept: 'text/event-stream;live=patch',
+        accept: 'text/event-stream;live=age',
       });
       await viewers.open(AT_A_TIME);
       viewers.close();
@@ -123,11 +123,7 @@ class Client {
   }
 
   comeBack(): void {
-    const { document, lastEventId, revision } = this.#viewer;
-    const { query } = this;
-    const looking = lastEventId === null ? { query } : { query, lastEventId };
-    this.#viewer = LiveViewer.open(url, looking);
-    Object.assign(this.#viewer, { document, lastEventId, revision });
+    this.#viewer = LiveViewer.open(url, { query: this.query });
   }
 
   /** Resolves when this is what they see. */

@@ -1,13 +1,11 @@
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { createGunzip } from 'node:zlib';
-import { applyPatch } from '../../client/document.ts';
 import type { AnswerError } from './gateway.ts';
 
 /** One event of a stream, as it came. */
 export interface LiveEvent {
-  /** `next`, `patch`, `age`, `complete`, or `comment`. */
+  /** `next`, `age`, `complete`, or `comment`. */
   readonly name: string;
-  readonly id: string | null;
   /** What `data` holds as JSON; null where it is empty. */
   readonly data: LiveEventData | null;
   readonly text: string;
@@ -17,13 +15,10 @@ export interface LiveEvent {
 interface LiveEventData {
   readonly data?: unknown;
   readonly errors?: readonly AnswerError[];
-  readonly patch?: Parameters<typeof applyPatch>[1];
-  readonly reconnectInMs?: number | null;
   readonly extensions?: {
     readonly upstream?: { readonly calls: number };
     readonly live?: {
       readonly revision: number;
-      readonly from?: number;
       readonly ageMs: number;
       readonly nextRefreshInMs: number | null;
     };
@@ -42,8 +37,8 @@ export interface Looking {
   readonly variables?: Readonly<Record<string, unknown>>;
   /** The whole body, in the place of both. */
   readonly body?: object;
-  readonly mode?: 'patch' | 'whole';
-  readonly lastEventId?: string;
+  /** Whether it reads events that say that nothing has changed. */
+  readonly readsAges?: boolean;
   readonly token?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -55,10 +50,8 @@ const open = new Set<LiveViewer>();
 export class LiveViewer {
   /** All that was told, in order. */
   readonly events: LiveEvent[] = [];
-  /** The result by all patches so far: `data` and `errors`. */
+  /** The latest result: `data` and `errors`. */
   document: LiveDocument = {};
-  /** The latest `id`, to go on from. */
-  lastEventId: string | null = null;
   revision = 0;
   status = 0;
   headers: IncomingMessage['headers'] = {};
@@ -72,14 +65,13 @@ export class LiveViewer {
   readonly #waiting = new Set<() => void>();
 
   private constructor(url: string, looking: Looking) {
-    const { body, headers, lastEventId, mode = 'patch', query, token, variables } = looking;
+    const { body, headers, query, readsAges = true, token, variables } = looking;
     this.#request = request(`${url}/graphql`, {
       method: 'POST',
       agent: false,
       headers: {
         'content-type': 'application/json',
-        accept: mode === 'patch' ? 'text/event-stream;live=patch' : 'text/event-stream',
-        ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
+        accept: `text/event-stream${readsAges ? ';live=age' : ''}`,
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
         ...headers,
       },
@@ -193,18 +185,12 @@ export class LiveViewer {
     const json = fields.get('data') ?? '';
     const data = json === '' ? null : (JSON.parse(json) as LiveEventData);
     const name = fields.get('event') ?? 'comment';
-    const id = fields.get('id') ?? null;
     const retry = fields.get('retry');
-    this.events.push({ name, id, data, text, retryMs: retry === undefined ? null : Number(retry) });
-    if (id !== null) this.lastEventId = id;
+    this.events.push({ name, data, text, retryMs: retry === undefined ? null : Number(retry) });
     const { live } = data?.extensions ?? {};
     if (name === 'next' && data) {
       const { data: result, errors } = data;
       this.document = { ...('data' in data && { data: result }), ...(errors && { errors }) };
-    }
-    if (name === 'patch' && data?.patch) {
-      if (live?.from !== this.revision) throw new Error(`A patch from ${live?.from}: ${text}`);
-      this.document = applyPatch(this.document, data.patch) as LiveDocument;
     }
     if (live) this.revision = live.revision;
   }

@@ -93,7 +93,7 @@ const headersOfForm = fc.constantFrom<Readonly<Record<string, string>>>(
   { accept: 'application/json' },
   { accept: 'application/graphql-response+json' },
   { accept: 'text/event-stream' },
-  { accept: 'text/event-stream;live=patch' },
+  { accept: 'text/event-stream;live=age' },
   { accept: 'multipart/mixed; deferSpec=20220824' },
   { 'x-gateway-dry-run': '1' },
   { prefer: 'wait=0' },

@@ -16,7 +16,6 @@ import { BadUserInput } from '../../errors.ts';
 import type { GraphContext } from '../../graph/context.ts';
 import { liveDirective } from '../../graph/directives/live.ts';
 import { rangesNaming } from '../../http/door/headers/accept.ts';
-import type { LiveMode } from '../../live/events.ts';
 import type { LiveHub } from '../../live/hub.ts';
 import type { LiveRun, RunResult } from '../../live/live-run.ts';
 import type { LiveStream } from '../../live/stream.ts';
@@ -65,11 +64,11 @@ interface AskedLive {
  */
 export function openLive(
   { document, execute, operation, schema, variables }: AskedLive,
-  { record, req, request, viewer }: ServerContext & GraphContext & { readonly request: Request },
+  { record, req, viewer }: ServerContext & GraphContext,
   { contexts, hub, maskError }: LiveOptions,
 ): boolean {
-  const mode = modeOf(record.accept);
-  if (mode === null) return false;
+  const wanted = rangesNaming(record.accept, 'text/event-stream');
+  if (wanted.length === 0) return false;
   const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variables);
   // Invalid variables are reported as in any query, and do not become valid.
   if (!coerced) return false;
@@ -94,8 +93,7 @@ export function openLive(
       viewer,
     }),
     throttleMs: throttleOf(live),
-    mode,
-    lastEventId: request.headers.get('last-event-id'),
+    readsAges: wanted.some(({ parameters }) => parameters.includes('live=age')),
     viewer: {
       name,
       requestId: record.requestId,
@@ -167,13 +165,6 @@ function checkOf(
       return isFinal ? shown(masked) : 'changed';
     }
   };
-}
-
-/** What a client can read that names events, and wants them as much as JSON; `null` for any other. */
-function modeOf(accept: string | null): LiveMode | null {
-  const wanted = rangesNaming(accept, 'text/event-stream');
-  if (wanted.length === 0) return null;
-  return wanted.some(({ parameters }) => parameters.includes('live=patch')) ? 'patch' : 'whole';
 }
 
 /** A stream that is cut off takes its connection with it: what is piped into a response does not end it then. */

@@ -25,7 +25,7 @@ function head(
     'POST /graphql HTTP/1.1',
     'Host: localhost',
     'Content-Type: application/json',
-    'Accept: text/event-stream;live=patch',
+    'Accept: text/event-stream;live=age',
     `Authorization: Bearer ${token}`,
     `Content-Length: ${body.length}`,
   ];

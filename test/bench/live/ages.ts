@@ -13,7 +13,7 @@ export class AgesShown {
   constructor(url: string, body: string) {
     this.#sent = request(`${url}/graphql`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'text/event-stream;live=patch' },
+      headers: { 'content-type': 'application/json', accept: 'text/event-stream;live=age' },
     });
     this.#sent.on('error', () => {});
     this.#sent.on('response', (response) => {

@@ -13,24 +13,18 @@ const REST_MS = 20;
 /** What changes by the gateway's own mutations cost, and when they are seen. */
 export async function changes(): Promise<Figure[]> {
   await using scene = await Scene.set();
-  const viewers = scene.viewers('patch');
+  const viewers = scene.viewers('age');
   await viewers.open(VIEWERS);
-  const whole = scene.viewers('whole');
   const pages = scene.pages.bodies.length;
-  await whole.open(pages);
   const took = Array.from({ length: ROUNDS }, (): number[] => []);
   const last: number[] = [];
-  let before = { runs: 0, patches: 0, wholes: 0 };
+  let before = 0;
   for (let n = -BEFORE; n < CHANGES; n += 1) {
-    if (n === 0) {
-      before = { runs: await scene.runs(), patches: viewers.received, wholes: whole.received };
-    }
+    if (n === 0) before = await scene.runs();
     const name = `Changed ${scene.changes + 1} times`;
     const seen = viewers.sees(name);
-    const seenWhole = whole.sees(name);
     const { at } = await scene.change();
     const moments = (await seen).map((moment) => Math.max(0, moment - at));
-    await seenWhole;
     if (n >= 0) {
       took[Math.floor((n / CHANGES) * ROUNDS)]?.push(...moments);
       last.push(Math.max(...moments));
@@ -38,9 +32,7 @@ export async function changes(): Promise<Figure[]> {
     await pause(REST_MS);
   }
   const p99s = took.map((moments) => percentile(moments, 0.99));
-  const runs = (await scene.runs()) - before.runs;
-  const patch = (viewers.received - before.patches) / VIEWERS / CHANGES;
-  const result = (whole.received - before.wholes) / pages / CHANGES;
+  const runs = (await scene.runs()) - before;
   return [
     {
       label: `time from the response to a mutation until the event on each of ${VIEWERS} streams, p99`,
@@ -55,13 +47,6 @@ export async function changes(): Promise<Figure[]> {
       digits: 2,
       target: { atMost: 1 },
       note: `${runs} runs for ${CHANGES} changes on ${pages} pages`,
-    },
-    {
-      label: 'bytes of a patch over bytes of the whole result',
-      value: patch / result,
-      digits: 2,
-      target: { atMost: 0.1 },
-      note: `${patch.toFixed(0)} of ${result.toFixed(0)} bytes`,
     },
   ];
 }

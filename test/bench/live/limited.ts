@@ -26,7 +26,7 @@ export async function limited(): Promise<Figure[]> {
   });
   const { bodies, reads } = scene.pages;
   const idealMs = (reads / limit.requests) * limit.windowMs;
-  const viewers = scene.viewers('patch');
+  const viewers = scene.viewers('age');
   await viewers.open(VIEWERS);
   const ages = bodies.map((body) => new AgesShown(scene.url, body));
   await pause(ROUNDS_BEFORE * idealMs);

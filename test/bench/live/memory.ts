@@ -13,7 +13,7 @@ const DESERTED_MS = 5500;
 /** What streams take in the gateway on which nothing happens, and those that are not read. */
 export async function memory(): Promise<Figure[]> {
   await using scene = await Scene.set();
-  const warm = scene.viewers('whole');
+  const warm = scene.viewers('plain');
   await warm.open(300);
   for (let n = 0; n < 100; n += 1) await scene.change();
   warm.close();
@@ -23,7 +23,7 @@ export async function memory(): Promise<Figure[]> {
 async function idle(scene: Scene): Promise<Figure> {
   await pause(DESERTED_MS);
   const before = await scene.inside();
-  const viewers = scene.viewers('patch');
+  const viewers = scene.viewers('age');
   await viewers.open(IDLE);
   const after = await scene.inside();
   viewers.close();
@@ -41,9 +41,9 @@ async function idle(scene: Scene): Promise<Figure> {
 /** They come and go between two looks, so that whatever else has changed counts for nothing. */
 async function stalled(scene: Scene): Promise<Figure> {
   const { large } = scene.pages;
-  const reader = scene.viewers('whole', [large]);
+  const reader = scene.viewers('plain', [large]);
   await reader.open(1);
-  const viewers = scene.viewers('whole', [large]);
+  const viewers = scene.viewers('plain', [large]);
   await viewers.open(STALLED);
   viewers.stall();
   const read = reader.received;

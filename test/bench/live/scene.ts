@@ -15,8 +15,8 @@ interface SceneOptions {
 
 /** How viewers ask for events. */
 const accepts = {
-  whole: 'text/event-stream',
-  patch: 'text/event-stream;live=patch',
+  plain: 'text/event-stream',
+  age: 'text/event-stream;live=age',
 } as const;
 
 const rename =

@@ -88,7 +88,7 @@ describe('Who sends much at a time', () => {
   it('gives all of it back when a live query begins', async () => {
     const query = 'query @live { account { username } }';
     for (let n = 0; n < 2 * MOST_OF_ONE + 2; n += 1)
-      await sendChunked('one', query, 'text/event-stream;live=patch');
+      await sendChunked('one', query, 'text/event-stream;live=age');
     const announced = `${query} #${'x'.repeat(MIB - 200)}`;
     for (let n = 0; n < MOST_OF_ONE + 2; n += 1) {
       const viewer = LiveViewer.open(door.url, { query: announced, token: 'one' });

@@ -1,8 +1,8 @@
 import type { LiveState } from 'links-market-client';
 import { useEffect, useState } from 'react';
 
-/** Shorter waits are not shown: a stream that ends is reopened after a fifth of a second. In milliseconds. */
-const PATIENCE_MS = 1000;
+/** Shorter waits are not shown: a stream that ends is reopened after a second. In milliseconds. */
+const PATIENCE_MS = 2000;
 
 const words: Readonly<Record<LiveState, string>> = {
   open: 'Live',
