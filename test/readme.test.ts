@@ -81,7 +81,7 @@ describe('the pages', () => {
     const schema = readFileSync('schema.graphql', 'utf8');
     const values = [...schema.matchAll(/^ {2}([A-Z][A-Z_]+)$/gm)].map(([, name = '']) => name);
     const graphql = ['GRAPHQL_PARSE_FAILED', 'GRAPHQL_VALIDATION_FAILED'];
-    const node = ['NODE_ENV', 'NODE_COMPILE_CACHE'];
+    const node = ['NODE_COMPILE_CACHE', 'NODE_ENV', 'NODE_OPTIONS'];
     const workflows = ['NPM_TOKEN'];
     const commands = ['GATEWAY_TOKEN'];
     const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: object };
