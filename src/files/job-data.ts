@@ -11,15 +11,15 @@ import { holdsETag } from '../http/door/headers/etag.ts';
 import type { Codings } from '../http/encoding/codings.ts';
 import { errorAnswer, respond } from '../http/respond.ts';
 import { type DataReader, writePieces } from '../jobs/storage/data-reader.ts';
-import type { JobFiles, JobOutputState } from '../jobs/storage/job-files.ts';
+import type { JobFiles } from '../jobs/storage/job-files.ts';
 import { type AtOnce, inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import { SharedPool } from '../scheduling/shared-pool.ts';
 
 /** The output of a job, to be downloaded. */
 export interface JobDownload {
-  readonly files: Pick<JobFiles<unknown>, 'id' | 'openData' | 'output'>;
-  /** The name of the file without its extension; any text. */
+  readonly files: Pick<JobFiles<unknown>, 'id' | 'openData' | 'outputBytes'>;
+  /** The name of the file without its extension: that of a field of the graph. */
   readonly name: string;
   readonly format: 'JSONL' | 'CSV';
   /** Whether no more lines will follow. */
@@ -90,7 +90,7 @@ class Refused extends Error {
  * changes: a client continues a download with `Range` and `If-Range`. Without `Range`, the body is compressed if the
  * client accepts that. A reader that takes nothing for 30 s is disconnected, as in all responses (`StallGuard`). Costs
  * no upstream request.
- * Implements: RFC 9110 sections 13 and 14, RFC 6266.
+ * Implements: RFC 9110 sections 13 and 14, without conditions on dates.
  */
 export function createJobDataRoute(options: JobDataOptions): JobDataRoute {
   const places = new SharedPool(MOST_OF_ALL, MOST_OF_ONE);
@@ -127,26 +127,25 @@ async function answer(
   admission.refuseForeign();
   const viewer = await admission.identify();
   const job = await find(viewer, id);
-  const output = job?.files.output;
-  if (!job || !output || response.destroyed) throw notFound();
+  const size = job?.files.outputBytes ?? null;
+  if (!job || size === null || response.destroyed) throw notFound();
   const { headers, method } = request;
   // A part is one of the bytes of the file. To HEAD it does not apply.
   const asked = method === 'GET' ? headers.range : undefined;
   const isGzip =
-    asked === undefined &&
-    output.bytes > MIN_GZIP_BYTES &&
-    codings.packed(request, ['gzip']) === 'gzip';
-  const etag = etagOf(job, output, isGzip);
-  const modified = modifiedAt(output, terms.clock);
-  const state = stateOf(headers, etag, modified);
+    asked === undefined && size > MIN_GZIP_BYTES && codings.packed(request, ['gzip']) === 'gzip';
+  // Its lines never change, so its size identifies it.
+  const etag = `"${job.files.id}-${size}${isGzip ? '-gzip' : ''}"`;
+  const state = stateOf(headers, etag);
   if (state === 'CHANGED') throw new Refused(412, 'BAD_USER_INPUT', 'The file has changed.');
-  const isSame = isOfSame(headers, etag, modified);
-  const range = isSame && state === 'SEND' ? requestedRange(asked, output.bytes) : null;
-  if (range === 'UNSATISFIABLE') throw unsatisfiable(output);
+  // Otherwise it is a part of a file that has changed since its download has begun.
+  const isSame = (headers['if-range']?.toString() ?? etag) === etag;
+  const range = isSame && state === 'SEND' ? requestedRange(asked, size) : null;
+  if (range === 'UNSATISFIABLE') throw unsatisfiable(size);
   const begin = (): void => {
-    setHead(response, { job, etag, modified });
+    setHead(response, job, etag);
     if (state === 'KNOWN') response.statusCode = 304;
-    else setBodyHead(response, job, { isGzip, range, size: output.bytes });
+    else setBodyHead(response, job, { isGzip, range, size });
   };
   if (state === 'KNOWN' || method === 'HEAD') {
     begin();
@@ -158,7 +157,7 @@ async function answer(
     try {
       if (!reader || response.destroyed) throw notFound();
       begin();
-      await sendBody(response, reader, { isGzip, range: range ?? { start: 0, end: output.bytes } });
+      await sendBody(response, reader, { isGzip, range: range ?? { start: 0, end: size } });
     } finally {
       await reader?.close();
     }
@@ -205,61 +204,28 @@ async function sendBody(
   await sent;
 }
 
-/** The tag of the output: its lines never change, so its size and the time of its last line identify it. */
-function etagOf({ files }: JobDownload, { bytes, changedAt }: JobOutputState, isGzip: boolean) {
-  return `"${files.id}-${bytes}-${changedAt.toString(36)}${isGzip ? '-gzip' : ''}"`;
-}
-
-/**
- * When the output was changed, in whole seconds as HTTP has it; `null` during that second. So no two states of it have
- * the same time.
- */
-function modifiedAt({ changedAt }: JobOutputState, clock: Clock): number | null {
-  const second = Math.floor(changedAt / 1000);
-  return second < Math.floor(clock.wall() / 1000) ? second * 1000 : null;
-}
-
 /** What the conditions of a request mean: that it is refused, that the client has the file, or that it is sent. */
-function stateOf(
-  headers: IncomingHttpHeaders,
-  etag: string,
-  modified: number | null,
-): 'CHANGED' | 'KNOWN' | 'SEND' {
+function stateOf(headers: IncomingHttpHeaders, etag: string): 'CHANGED' | 'KNOWN' | 'SEND' {
   const { 'if-match': match, 'if-none-match': noneMatch } = headers;
-  if (match === undefined) {
-    if (modified !== null && modified > dateIn(headers['if-unmodified-since'])) return 'CHANGED';
-  } else if (match.trim() !== '*' && !match.split(',').some((each) => each.trim() === etag)) {
-    return 'CHANGED';
-  }
-  if (noneMatch !== undefined) return holdsETag(noneMatch, etag) ? 'KNOWN' : 'SEND';
-  return modified !== null && modified <= dateIn(headers['if-modified-since']) ? 'KNOWN' : 'SEND';
-}
-
-/** Whether a part that is requested is one of the file that the client has begun to download. */
-function isOfSame(headers: IncomingHttpHeaders, etag: string, modified: number | null): boolean {
-  const condition = headers['if-range']?.toString();
-  if (condition === undefined || condition === etag) return true;
-  return modified !== null && dateIn(condition) === modified;
-}
-
-/** A date in milliseconds since 1970; `NaN` for anything else, such as a tag. */
-function dateIn(header: string | undefined): number {
-  return header !== undefined && /^[A-Z].* GMT$/.test(header) ? Date.parse(header) : Number.NaN;
+  const isSame = (each: string) => each.trim() === '*' || each.trim() === etag;
+  if (match !== undefined && !match.split(',').some(isSame)) return 'CHANGED';
+  return noneMatch !== undefined && holdsETag(noneMatch, etag) ? 'KNOWN' : 'SEND';
 }
 
 /** Sets the headers that a 304 has, too. */
 function setHead(
   response: ServerResponse,
-  of: { readonly job: JobDownload; readonly etag: string; readonly modified: number | null },
+  { format, isComplete, name }: JobDownload,
+  etag: string,
 ): void {
-  response.setHeader('ETag', of.etag);
-  if (of.modified !== null)
-    response.setHeader('Last-Modified', new Date(of.modified).toUTCString());
+  response.setHeader('ETag', etag);
   // A tag is one of bytes, so they must not be compressed on their way.
   response.setHeader('Cache-Control', 'private, no-cache, no-transform');
   response.appendHeader('Vary', 'Accept-Encoding, Authorization');
   response.setHeader('Accept-Ranges', 'bytes');
-  response.setHeader('Content-Disposition', attachmentOf(of.job));
+  // Browsers save it under this name. A part has another one than the whole.
+  const file = `${name}${isComplete ? '' : '.partial'}.${EXTENSIONS[format]}`;
+  response.setHeader('Content-Disposition', `attachment; filename="${file}"`);
 }
 
 function setBodyHead(
@@ -275,32 +241,13 @@ function setBodyHead(
   if (range) response.setHeader('Content-Range', `bytes ${range.start}-${range.end - 1}/${size}`);
 }
 
-/**
- * A header with which browsers save a file. A part has another name than the whole.
- * Implements: RFC 6266, RFC 8187.
- */
-function attachmentOf({ format, isComplete, name }: JobDownload): string {
-  const end = `${isComplete ? '' : '.partial'}.${EXTENSIONS[format]}`;
-  // Neither a path, nor a character that a system rejects, nor one that hides what follows.
-  const safe = name.replace(/[\p{C}\p{Zl}\p{Zp}<>:"/\\|?*]/gu, '_').replace(/^[\s.]+|[\s.]+$/g, '');
-  const file = (Array.from(safe).slice(0, 100).join('') || 'data') + end;
-  const plain = file.replace(/[^ -$&-~]/gu, '_');
-  const header = `attachment; filename="${plain}"`;
-  if (plain === file) return header;
-  const encoded = encodeURIComponent(file).replace(
-    /['()*]/g,
-    (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-  return `${header}; filename*=UTF-8''${encoded}`;
-}
-
 function notFound(): Refused {
   return new Refused(404, 'NOT_FOUND', 'There is no job with this id, or its output has expired.');
 }
 
-function unsatisfiable({ bytes }: JobOutputState): Refused {
-  const headers = { 'Content-Range': `bytes */${bytes}`, 'Accept-Ranges': 'bytes' };
-  return new Refused(416, 'BAD_USER_INPUT', `The file has ${bytes} bytes so far.`, headers);
+function unsatisfiable(size: number): Refused {
+  const headers = { 'Content-Range': `bytes */${size}`, 'Accept-Ranges': 'bytes' };
+  return new Refused(416, 'BAD_USER_INPUT', `The file has ${size} bytes so far.`, headers);
 }
 
 function refuse(response: ServerResponse, error: unknown, options: JobDataOptions): void {

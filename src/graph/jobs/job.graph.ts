@@ -143,7 +143,7 @@ builder.node(JobRef, {
     bytes: t.float({
       nullable: false,
       description: 'Size of its output.',
-      resolve: ({ id }, _args, { jobs, viewer }) => jobs.find(viewer, id)?.files.output?.bytes ?? 0,
+      resolve: ({ id }, _args, { jobs, viewer }) => jobs.find(viewer, id)?.files.outputBytes ?? 0,
     }),
     error: t.expose('error', {
       type: JobErrorRef,

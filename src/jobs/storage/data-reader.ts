@@ -65,7 +65,7 @@ const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NO
  * Opens a file of a job for reading. Links are not followed, neither in its place nor in that of its folder.
  * @throws Error of the file system.
  */
-export async function openStored(path: string): Promise<FileHandle> {
+async function openStored(path: string): Promise<FileHandle> {
   if ((await lstat(dirname(path))).isSymbolicLink()) throw new JobStorageFailed('a link');
   return open(path, FLAGS);
 }

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { Clock } from '../../scheduling/clock.ts';
 import { type DataReader, openOutput } from './data-reader.ts';
 import { GrowingFile } from './growing-file.ts';
 import {
@@ -20,7 +19,6 @@ interface JobFilesOptions<R> {
   /** The number of its owner: 0 for the process that created it. */
   readonly fence: number;
   readonly outputName: 'data.jsonl' | 'data.csv';
-  readonly clock: Clock;
   readonly space: StorageSpace;
   /** Whether this process may write. */
   readonly isOwned: () => boolean;
@@ -33,14 +31,6 @@ interface JobFilesOptions<R> {
 
 /** Why a process must not write a job. */
 const TAKEN_OVER = 'another process continues it';
-
-/** What is complete of the output of a job. */
-export interface JobOutputState {
-  /** The size of its lines up to the last checkpoint, in bytes. They never change. */
-  readonly bytes: number;
-  /** When this size has changed, in milliseconds since 1970; before the first output, when the job was created. */
-  readonly changedAt: number;
-}
 
 /**
  * The files of one job. What was appended counts once a checkpoint is saved: after the end of the process or of the
@@ -90,10 +80,13 @@ export class JobFiles<R> {
     return this.#saved.record;
   }
 
-  /** What is complete of the output; `null` if it was discarded. */
-  get output(): JobOutputState | null {
-    const { changedAt, data, isDiscarded } = this.#saved.lengths;
-    return isDiscarded ? null : { bytes: data, changedAt };
+  /**
+   * The size of the lines of the output up to the last checkpoint, which never change, in bytes; `null` if it was
+   * discarded.
+   */
+  get outputBytes(): number | null {
+    const { data, isDiscarded } = this.#saved.lengths;
+    return isDiscarded ? null : data;
   }
 
   /** The size of all files, in bytes. */
@@ -128,9 +121,7 @@ export class JobFiles<R> {
       await this.#data.save();
       await this.#seen.save();
       const { lengths } = this.#saved;
-      const data = this.#data.bytes;
-      const changedAt = data > lengths.data ? this.#changedNow() : lengths.changedAt;
-      await this.#save(record, { ...lengths, data, seen: this.#seen.bytes, changedAt });
+      await this.#save(record, { ...lengths, data: this.#data.bytes, seen: this.#seen.bytes });
     });
   }
 
@@ -149,8 +140,8 @@ export class JobFiles<R> {
    * @throws JobStorageFailed
    */
   async openData(): Promise<DataReader | null> {
-    const { output } = this;
-    return output && openOutput(this.#data.path, output.bytes);
+    const { outputBytes } = this;
+    return outputBytes === null ? null : openOutput(this.#data.path, outputBytes);
   }
 
   /**
@@ -159,9 +150,7 @@ export class JobFiles<R> {
    */
   async discardOutput(): Promise<void> {
     await this.#inTurn(async () => {
-      const { changedAt } = this.#saved.lengths;
-      const lengths = { data: 0, seen: 0, changedAt, isDiscarded: true };
-      await this.#save(this.record, lengths);
+      await this.#save(this.record, { data: 0, seen: 0, isDiscarded: true });
       for (const file of this.#files) await file.remove();
     });
   }
@@ -222,7 +211,7 @@ export class JobFiles<R> {
 
   #append(file: GrowingFile, lines: string): Promise<void> {
     return this.#inTurn(async () => {
-      if (this.output === null) throw new JobStorageFailed('its output was discarded');
+      if (this.outputBytes === null) throw new JobStorageFailed('its output was discarded');
       await file.append(Buffer.from(lines));
     });
   }
@@ -290,12 +279,5 @@ export class JobFiles<R> {
     this.#recordBytes = bytes;
     // After it was saved: an owner that comes later has then read it.
     await this.#refuseStale();
-  }
-
-  /** Differs by a second from all times that a set back clock had before: HTTP compares whole seconds. */
-  #changedNow(): number {
-    const before = this.#saved.lengths.changedAt;
-    const wall = Math.floor(this.#options.clock.wall());
-    return wall >= before ? wall : before + 1000;
   }
 }

@@ -191,7 +191,7 @@ export class JobFolder<R> {
    * @throws JobStorageFull or JobStorageFailed; TypeError for an invalid id.
    */
   async create(id: string, record: R): Promise<JobFiles<R>> {
-    const { clock, isOwned, root } = this.#options;
+    const { isOwned, root } = this.#options;
     const folder = this.#folderOf(id);
     if (this.#jobs.has(id)) throw new JobStorageFailed('it exists');
     if (!isOwned()) throw new JobStorageFailed('another process uses the folder');
@@ -205,7 +205,6 @@ export class JobFolder<R> {
       const lengths: SavedLengths = {
         data: 0,
         seen: 0,
-        changedAt: Math.floor(clock.wall()),
         isDiscarded: false,
       };
       const saved = { record, lengths };
@@ -379,11 +378,10 @@ export class JobFolder<R> {
     },
     isOwned: boolean,
   ): JobFiles<R> {
-    const { clock, isOwned: isFolderOwned, isShared, outputName, root } = this.#options;
+    const { isOwned: isFolderOwned, isShared, outputName, root } = this.#options;
     const folder = join(root, of.id);
     return new JobFiles({
       ...of,
-      clock,
       space: this.#space,
       outputName: outputName(of.saved.record),
       isOwned: isOwned ? isFolderOwned : () => false,

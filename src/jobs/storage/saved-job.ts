@@ -24,8 +24,6 @@ export const turnFileNames = { CANCELED: 'cancel', PAUSED: 'pause' } as const;
 export interface SavedLengths {
   readonly data: number;
   readonly seen: number;
-  /** When `data` has changed, in milliseconds since 1970. */
-  readonly changedAt: number;
   /** Whether the output was discarded. */
   readonly isDiscarded: boolean;
   /** Whether its owner has ended its use, so that these files are not written any more. */
@@ -100,9 +98,7 @@ export async function saveNames(folder: string): Promise<void> {
 function isLengths(value: unknown): value is SavedLengths {
   if (typeof value !== 'object' || value === null) return false;
   const members = value as Readonly<Record<string, unknown>>;
-  const { changedAt, data, isDiscarded, isReleased = false, seen } = members;
-  const isCounted = [data, seen, changedAt].every(
-    (each) => Number.isSafeInteger(each) && Number(each) >= 0,
-  );
+  const { data, isDiscarded, isReleased = false, seen } = members;
+  const isCounted = [data, seen].every((each) => Number.isSafeInteger(each) && Number(each) >= 0);
   return isCounted && typeof isDiscarded === 'boolean' && typeof isReleased === 'boolean';
 }

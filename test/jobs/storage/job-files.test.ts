@@ -5,7 +5,6 @@ import { buffer } from 'node:stream/consumers';
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { JobStorageFailed, JobStorageFull } from '../../../src/jobs/storage/storage-errors.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
 import {
   contentOf,
   copies,
@@ -64,38 +63,12 @@ describe('a checkpoint', () => {
   it('is what counts: what was appended after it is not output yet', async () => {
     const { files } = await begin();
     await files.append('1\n');
-    expect(files.output?.bytes).toBe(0);
+    expect(files.outputBytes).toBe(0);
     await files.checkpoint({ mark: 'one' });
     await files.append('2\n');
-    expect(files.output?.bytes).toBe(2);
+    expect(files.outputBytes).toBe(2);
     expect(files.record.mark).toBe('one');
     expect(await contentOf(files)).toEqual({ mark: 'one', data: '1\n', seen: [] });
-  });
-
-  it('has the time at which the output changed, not that of other checkpoints', async () => {
-    const clock = new VirtualClock();
-    const { files, root } = await begin({ clock });
-    const created = files.output?.changedAt;
-    await clock.advance(5000);
-    await files.checkpoint({ mark: 'one' });
-    expect(files.output?.changedAt).toBe(created);
-    await files.append('1\n');
-    await files.checkpoint({ mark: 'two' });
-    expect(files.output?.changedAt).toBe(clock.wall());
-    expect((await onlyJobAt(root)).output?.changedAt).toBe(clock.wall());
-  });
-
-  it('has another second than those before it, although the clock is set back', async () => {
-    const clock = new VirtualClock();
-    const { files } = await begin({ clock });
-    const seconds = new Set<number>();
-    for (const mark of ['one', 'two', 'three']) {
-      clock.jumpWall(-10_000);
-      await files.append('1\n');
-      await files.checkpoint({ mark });
-      seconds.add(Math.floor((files.output?.changedAt ?? 0) / 1000));
-    }
-    expect(seconds.size).toBe(3);
   });
 
   it('holds no file open after it', async () => {
@@ -182,11 +155,11 @@ describe('the limit of all jobs', () => {
     await files.append(`${'x'.repeat(room - 1)}\n`);
     await expect(files.append('\n')).rejects.toThrow(JobStorageFull);
     await files.checkpoint({ mark: 'old' });
-    expect(files.output?.bytes).toBe(0);
+    expect(files.outputBytes).toBe(0);
     expect(folder.bytes).toBeLessThan(1000);
     await files.append('1\n');
     await files.checkpoint({ mark: 'one' });
-    expect(files.output?.bytes).toBe(2);
+    expect(files.outputBytes).toBe(2);
   });
 
   it('does not refuse a record that says so', async () => {
@@ -257,12 +230,12 @@ describe('output', () => {
     await files.discardOutput();
     expect((await buffer(copies(reader?.pieces(0, 2) ?? []))).toString()).toBe('1\n');
     await reader?.close();
-    expect([files.output, await files.openData()]).toEqual([null, null]);
+    expect([files.outputBytes, await files.openData()]).toEqual([null, null]);
     expect(folder.bytes).toBe(statSync(join(path, 'job.json')).size);
     await expect(files.append('2\n')).rejects.toThrow(JobStorageFailed);
     await files.checkpoint({ mark: 'expired' });
     const next = await onlyJobAt(root);
-    expect([next.record.mark, next.output]).toEqual(['expired', null]);
+    expect([next.record.mark, next.outputBytes]).toEqual(['expired', null]);
   });
 
   it('is a table if the record says so', async () => {

@@ -133,7 +133,7 @@ describe('at the start', () => {
     await files.discardOutput();
     cpSync(join(root, 'a', 'job.json'), join(copy, 'a', 'job.json'));
     const { jobs } = await loaded(copy);
-    expect(jobs[0]?.output).toBeNull();
+    expect(jobs[0]?.outputBytes).toBeNull();
     expect(readdirSync(join(copy, 'a'))).toEqual(['job.json']);
   });
 });

@@ -91,7 +91,7 @@ describe('a job in a shared folder', () => {
     expect((await two.find('a'))?.record.mark).toBe('1');
     await step(files, '2');
     const [seen] = await two.refresh();
-    expect([seen?.record.mark, seen?.output]).toEqual(['2', files.output]);
+    expect([seen?.record.mark, seen?.outputBytes]).toEqual(['2', files.outputBytes]);
     const reader = await seen?.openData();
     expect(reader?.size).toBe(4);
     await reader?.close();
@@ -234,7 +234,7 @@ describe('a job that another process takes over', () => {
     await files.discardOutput();
     await files.release();
     const next = await claimed(two);
-    expect(next.output).toBeNull();
+    expect(next.outputBytes).toBeNull();
     await next.checkpoint({ mark: 'expired' });
     await two.remove('a');
     expect([readdirSync(root), two.bytes]).toEqual([[], 0]);
