@@ -14,11 +14,11 @@ const LEASE_OVER_MS = 1500;
 /** A scene whose writes take their time. */
 async function sceneOf(options: SceneOptions = {}): Promise<Scene> {
   const scene = await Scene.set({ replicas: 2, ...options });
-  scene.upstream.conduct.delays = ({ method }) => (method === 'PUT' ? [0, SLOW_MS] : [0, 0]);
+  scene.upstream.conduct.delays = ({ method }) => (method === 'POST' ? [0, SLOW_MS] : [0, 0]);
   return scene;
 }
 
-const mutation = 'mutation { updateChannel(input: { id: "1", name: "new" }) { __typename } }';
+const mutation = 'mutation { createChannel(input: { name: "new" }) { __typename } }';
 
 /** Sends the mutation with a key to a replica. */
 function send({ cluster }: Scene, replica: number, waitS = 0): Promise<ReplicaAnswer> {
@@ -28,7 +28,7 @@ function send({ cluster }: Scene, replica: number, waitS = 0): Promise<ReplicaAn
 
 /** The requests of the mutation that reached the upstream. */
 const requests = ({ upstream }: Scene) =>
-  upstream.requests.filter(({ method }) => method === 'PUT');
+  upstream.requests.filter(({ method }) => method === 'POST');
 
 async function underWay(scene: Scene): Promise<void> {
   while (requests(scene).length === 0) await pause(5);
@@ -62,7 +62,6 @@ describeWith(redisServer, 'Creations with different keys on several replicas', (
   it('are executed one after the other if they are equal', async () => {
     await using scene = await sceneOf();
     const { cluster, upstream } = scene;
-    upstream.conduct.delays = ({ method }) => (method === 'POST' ? [0, SLOW_MS] : [0, 0]);
     const create = (replica: number, name: string) => {
       const query = `mutation { createChannel(input: { name: "${name}" }) { __typename } }`;
       const headers = { 'idempotency-key': `"${name}-${replica}"`, prefer: 'wait=20' };
@@ -83,7 +82,7 @@ describeWith(
   () => {
     it('when the replica that has sent it is killed', async () => {
       await using scene = await sceneOf();
-      scene.upstream.conduct.delays = ({ method }) => (method === 'PUT' ? [0, Infinity] : [0, 0]);
+      scene.upstream.conduct.delays = ({ method }) => (method === 'POST' ? [0, Infinity] : [0, 0]);
       send(scene, 0, 5).catch(() => undefined);
       await underWay(scene);
       await scene.cluster.replica(0).end('SIGKILL');
