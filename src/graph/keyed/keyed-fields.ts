@@ -74,7 +74,7 @@ export async function keyedLinks(write: WriteWithKey): Promise<Source> {
  * share their keys, whatever their address, which changes when a phone leaves a network. With a caller's own key of
  * the API, that key is the identity.
  */
-export function keyScopeOf({ isAnonymous, linksCredential, name }: Viewer): string {
+function keyScopeOf({ isAnonymous, linksCredential, name }: Viewer): string {
   if (linksCredential) return `key ${fingerprintsOf(linksCredential).secret}`;
   return isAnonymous ? 'anonymous' : `caller ${name}`;
 }
