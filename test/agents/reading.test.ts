@@ -140,6 +140,11 @@ describe('An agent', () => {
     });
   });
 
+  it('is told where the fields of rows are', async () => {
+    const { text } = await agent.call('graph_price', { operation: '{ channels { name } }' });
+    expect(text).toContain('The rows are in \\"nodes { name }\\".');
+  });
+
   it('gets the errors of fields beside the data of others', async () => {
     const operation = '{ account { username } campaign(id: "Q2hhbm5lbDox") { name } }';
     const { isError, json } = await agent.call('graph_read', { operation });

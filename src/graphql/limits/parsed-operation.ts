@@ -58,7 +58,14 @@ export class OperationParser {
       ? []
       : validate(this.#schema, document, undefined, { maxErrors: 1 });
     // As in a response: without similar names if the schema is not public.
-    if (fault) throw new BadUserInput(`The text is invalid: ${this.#maskError(fault).message}`);
+    if (fault)
+      throw new BadUserInput(`The text is invalid: ${withHint(this.#maskError(fault).message)}`);
     return document;
   }
+}
+
+/** The message of a validation error, with where the fields of rows are. */
+function withHint(message: string): string {
+  const [, field] = /^Cannot query field "(\w+)" on type "\w+Connection"/.exec(message) ?? [];
+  return field === undefined ? message : `${message} The rows are in "nodes { ${field} }".`;
 }
