@@ -31,8 +31,8 @@ const imports: Edge[] = [...sources].flatMap(([from, text]) =>
 const edges: Edge[] = imports
   .filter(({ to }) => to.startsWith('.'))
   .map(({ from, to }) => ({ from, to: normalize(join(dirname(from), to)) }))
-  // The package's own description and the client package belong to no room.
-  .filter(({ to }) => to !== '../package.json' && !to.startsWith('../client/'));
+  // Data, and the client package, belong to no room.
+  .filter(({ to }) => !to.endsWith('.json') && !to.startsWith('../client/'));
 
 /**
  * The rooms in the order of the walk, from the process down to what everything may know. An import goes

@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import { describeConfig } from '../../src/config/check-config.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { checkConfig } from '../../src/commands/check-config.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { endpointsOf, secretsOf } from '../../src/config/endpoints.ts';
 import { faults } from './faults.ts';
@@ -126,8 +126,11 @@ describe('a shared Redis', () => {
 describe('the secrets of a shared Redis', () => {
   const env = { ...shared, REDIS_URL: 'redis://ada:pa%40ssword@a.example' };
 
-  it('are hidden when the configuration is shown', () => {
-    const shown = describeConfig(loadConfig(env), env).join('\n');
+  it('are hidden when the configuration is shown', async () => {
+    const written = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+    await checkConfig([], env);
+    const shown = String(written.mock.lastCall?.[0]);
+    written.mockRestore();
     expect(shown).toMatch(/^REDIS_URL +\*{8}$/m);
     expect(shown).toMatch(/^REDIS_SECRET +\*{8}$/m);
     expect(shown).toMatch(/^REDIS_PREFIX +gateway \(default\)$/m);
