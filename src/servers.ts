@@ -1,9 +1,8 @@
 import { createMcpRoute, type McpRoute } from './agents/mcp-route.ts';
 import { createMetadataRoute } from './agents/resource-metadata.ts';
 import { AnswerTally } from './answers/answer-tally.ts';
-import { CompiledQueries } from './answers/compiled/compiled-queries.ts';
 import { createFastPath } from './answers/fast-path.ts';
-import { AnswerParts, answerBytes, RememberedAnswers } from './answers/remembered-answers.ts';
+import { answerBytes, RememberedAnswers } from './answers/remembered-answers.ts';
 import { Replies } from './answers/replies.ts';
 import type { Authenticator } from './auth/authenticate.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
@@ -95,7 +94,6 @@ interface Shared {
   readonly jobs: Jobs;
   readonly live: LiveHub;
   readonly maskError: MaskError;
-  readonly operations: CompiledQueries;
   readonly parser: OperationParser;
   readonly door: Door;
   readonly sources: Sources;
@@ -192,8 +190,7 @@ function createShared(config: Config, parts: Parts): Shared {
   );
   const parser = new OperationParser({ schema, texts, maskError });
   const jobs = createJobs(config, parts, { authenticate, contexts, maskError, parser });
-  // Whole responses and parts share the memory for responses.
-  const maxBytes = Math.ceil(answerBytes(config.cacheMaxBytes) / 2);
+  const maxBytes = answerBytes(config.cacheMaxBytes);
   return {
     authenticate,
     answers: new RememberedAnswers({ cache, clock, maxBytes }),
@@ -213,13 +210,6 @@ function createShared(config: Config, parts: Parts): Shared {
         loopback: config.sandbox,
         onRefused: complain,
       }),
-    }),
-    operations: new CompiledQueries({
-      open: contexts.cacheOnly,
-      parts: new AnswerParts({ cache, clock, maxBytes }),
-      // With listed operations, no other text is accepted.
-      read: config.persistedOperations ? null : texts.read.bind(texts),
-      check: texts.check.bind(texts),
     }),
     sources,
     texts,
@@ -289,22 +279,10 @@ function createLive(
 function createGraphql(
   config: Config,
   { clock, telemetry }: Parts,
-  {
-    answers,
-    bodyLimits,
-    bodyPool,
-    callers,
-    contexts,
-    door,
-    live,
-    maskError,
-    operations,
-    texts,
-  }: Shared,
+  { answers, bodyLimits, bodyPool, callers, contexts, door, live, maskError, texts }: Shared,
 ): Servers['graphql'] {
   const plugins = gatewayPlugins({
     answers,
-    operations,
     hub: live,
     contexts,
     maskError,
@@ -335,7 +313,7 @@ function httpOptions(
   { graphql, state, console }: HttpParts,
 ): HttpOptions {
   const { backends, clock, keys, pages, sandbox, telemetry, usage, watches } = parts;
-  const { answers, bodyLimits, callers, door, jobs, maskError, operations, sources } = shared;
+  const { answers, bodyLimits, callers, door, jobs, maskError, sources } = shared;
   const { events, metrics } = telemetry;
   const codings = new Codings();
   const replies = new Replies({
@@ -349,7 +327,7 @@ function httpOptions(
   return {
     graphql,
     events,
-    fastPath: createFastPath({ answers, operations, replies, callers, clock }),
+    fastPath: createFastPath({ answers, replies, callers, clock }),
     // The editor styles itself from scripts.
     graphiql: builtPages.document('graphiql', ["style-src 'self' 'unsafe-inline'"]),
     files: createFilesRoute({

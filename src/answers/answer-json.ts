@@ -1,23 +1,9 @@
 import { etagOfText } from '../http/door/headers/etag.ts';
 import type { Receipt } from '../upstream/receipt.ts';
-import type { AnswerToRemember } from './remembered-answers.ts';
+import type { RememberedAnswer } from './remembered-answers.ts';
 
 /** Marks the age of the oldest data on a receipt. */
 const AGE = '"maxAgeMs":';
-
-/** A value in its JSON form. */
-class Written {
-  readonly json: string;
-
-  constructor(json: string) {
-    this.json = json;
-  }
-}
-
-/** A value as a member of an `AnswerJson`. `json` is valid JSON, and not checked again. */
-export function written(json: string): object {
-  return new Written(json);
-}
 
 /**
  * The response to an operation as JSON. The response body, its ETag and the remembered response use the same text:
@@ -33,7 +19,7 @@ export class AnswerJson {
   constructor(answer: object) {
     const members = new Map<string, string>();
     for (const [name, value] of Object.entries(answer)) {
-      const json = jsonOf(value);
+      const json = JSON.stringify(value) as string | undefined;
       if (json !== undefined) members.set(name, json);
     }
     this.text = `{${[...members].map(([name, json]) => `"${name}":${json}`).join()}}`;
@@ -49,11 +35,6 @@ export class AnswerJson {
   }
 }
 
-/** `undefined` for values that JSON cannot represent, such as functions. */
-function jsonOf(value: unknown): string | undefined {
-  return value instanceof Written ? value.json : JSON.stringify(value);
-}
-
 /**
  * The text of a response before and after its age; `null` if it cannot be repeated unchanged, because it cost a
  * request, a refresh or a wait, is past its ttl, or changes continuously.
@@ -61,7 +42,7 @@ function jsonOf(value: unknown): string | undefined {
 export function cutAtAge(
   text: string,
   receipt: Receipt,
-): Pick<AnswerToRemember, 'head' | 'tail'> | null {
+): Pick<RememberedAnswer, 'head' | 'tail'> | null {
   const { calls, refreshes, saved, stale, waitedMs } = receipt.summary;
   if (calls + refreshes + saved.coalesced + stale + waitedMs > 0 || receipt.passing) return null;
   const at = text.lastIndexOf(AGE) + AGE.length;

@@ -6,13 +6,7 @@ import {
   emitInBulk,
 } from '../observe/event-stream.ts';
 import type { EventRows, SavedKind } from '../observe/events.ts';
-import {
-  addSaved,
-  type ReceiptSummary,
-  type SavedKinds,
-  type ServedKind,
-} from '../upstream/receipt.ts';
-import type { CompiledAnswer } from './compiled/compiled-queries.ts';
+import { addSaved, type SavedKinds, type ServedKind } from '../upstream/receipt.ts';
 import type { RememberedAnswer } from './remembered-answers.ts';
 
 /** Maximum number of operation names counted between two events; the others are counted without a name. */
@@ -30,7 +24,6 @@ export class AnswerTally {
   readonly #events: EventStream;
   readonly #counted: () => void;
   #remembered = 0;
-  #executed = 0;
   #maxAgeMs = 0;
   readonly #reads = new Map<string, { -readonly [K in keyof ServedKind]: ServedKind[K] }>();
   readonly #names = new Map<string | null, { runs: number; saved: number }>();
@@ -46,22 +39,6 @@ export class AnswerTally {
     this.#events = options.events;
     this.#countsSavers = options.events.isRead('saved');
     this.#counted = emitInBulk(options, () => this.#emit());
-  }
-
-  /** An operation was executed with cached data. Its reads are emitted where they are served. */
-  countExecuted(
-    {
-      caller,
-      name,
-      receipt,
-    }: { readonly caller: Viewer } & Pick<CompiledAnswer, 'name' | 'receipt'>,
-    { maxAgeMs, saved }: Pick<ReceiptSummary, 'maxAgeMs' | 'saved'>,
-  ): void {
-    this.#executed += 1;
-    if (maxAgeMs > this.#maxAgeMs) this.#maxAgeMs = maxAgeMs;
-    this.#counted();
-    this.#countName(name, 1, saved.cache);
-    if (this.#countsSavers) this.#countSaver(caller, name, receipt.savedKinds, 1);
   }
 
   /** A remembered response was repeated for a caller. */
@@ -143,14 +120,12 @@ export class AnswerTally {
     }
     events.emit('answeredInBulk', {
       remembered: this.#remembered,
-      executed: this.#executed,
       names: new Map(this.#names),
       maxAgeMs: this.#maxAgeMs,
     });
     this.#reads.clear();
     this.#names.clear();
     this.#remembered = 0;
-    this.#executed = 0;
     this.#maxAgeMs = 0;
   }
 }

@@ -3,14 +3,11 @@ import type { Viewer } from '../auth/viewer.ts';
 import type { Admission } from '../http/door/admission.ts';
 import { isJson } from '../http/door/body/operation-body.ts';
 import type { Callers } from '../http/door/caller.ts';
-import { runInTurn } from '../http/door/every-request.ts';
 import { type AtOnce, inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import { inNextTurn } from '../scheduling/loop-turns.ts';
-import type { CompiledQueries } from './compiled/compiled-queries.ts';
 import type { RememberedAnswers } from './remembered-answers.ts';
 import type { Recipient, Replies } from './replies.ts';
-import { askedOperation, type RequestNames } from './request-names.ts';
 
 /** Maximum length of a remembered operation. */
 const MAX_BODY_BYTES = 16 * 1024;
@@ -23,12 +20,10 @@ export interface Arrival {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly admission: Admission;
-  /** Its key; null if its response is not to be remembered. */
-  names: RequestNames | null;
+  /** All inputs of its response; null if that is not to be remembered. */
+  answerKey: string | null;
   /** Whether timeouts apply to it, and a graceful shutdown waits for it. */
   isWatched: boolean;
-  /** Whether its work already runs in a scheduled turn of the event loop: see `runInTurn`. */
-  hasTurn: boolean;
 }
 
 /** The functions of the server for requests on the fast path. */
@@ -62,15 +57,14 @@ export interface FastPath {
   answer(arrival: Arrival, server: FastPathServer): void;
 }
 
-/** Creates the fast path for remembered responses and compiled queries. */
+/** Creates the fast path for remembered responses. */
 export function createFastPath(options: {
   readonly answers: RememberedAnswers;
-  readonly operations: CompiledQueries;
   readonly replies: Replies;
   readonly callers: Callers;
   readonly clock: Clock;
 }): FastPath {
-  const { answers, callers, clock, operations, replies } = options;
+  const { answers, callers, clock, replies } = options;
 
   /** Responds to an operation from memory, or passes it on. `body` is null for a GET. */
   const settle = (known: Known, body: Buffer | null): void => {
@@ -83,33 +77,10 @@ export function createFastPath(options: {
       noteUnread(known);
       return;
     }
-    // The normal execution and compiled queries read it again.
+    // The normal execution reads it again.
     if (body) request.unshift(body);
-    const asked = askedOperation(request, body);
-    const names: RequestNames = {
-      answer: key,
-      operation: asked?.key ?? null,
-      accept: request.headers.accept ?? '',
-      isText: asked !== null && asked.text !== null,
-      read: null,
-    };
-    arrival.names = names;
-    if (!asked || !operations.mayAnswer(names, asked)) {
-      server.serve(arrival);
-      return;
-    }
-    runInTurn(request, arrival.admission.owner, () => {
-      arrival.hasTurn = true;
-      const startedAt = clock.now();
-      const made = server.drain.begun ? null : operations.answer(names, asked, caller);
-      if (!made) {
-        server.serve(arrival);
-        return;
-      }
-      replies.giveFirst(known, made, { key, startedAt });
-      request.resume();
-      noteUnread(known);
-    });
+    arrival.answerKey = key;
+    server.serve(arrival);
   };
 
   const noteUnread = ({ response, server }: Known): void => {

@@ -3,14 +3,12 @@ import type { Viewer } from '../auth/viewer.ts';
 import { requestIdOf, securityHeaders } from '../http/door/every-request.ts';
 import { holdsETag, VARY_OF_GET } from '../http/door/headers/etag.ts';
 import type { Coding, Codings } from '../http/encoding/codings.ts';
-import { compress, MIN_BYTES } from '../http/encoding/compress.ts';
+import { MIN_BYTES } from '../http/encoding/compress.ts';
 import { shownClass } from '../observe/callers.ts';
 import type { EventStream } from '../observe/event-stream.ts';
 import type { OperationRecord } from '../observe/events.ts';
 import type { Clock } from '../scheduling/clock.ts';
-import { AnswerJson, cutAtAge, written } from './answer-json.ts';
 import type { AnswerTally } from './answer-tally.ts';
-import type { CompiledAnswer } from './compiled/compiled-queries.ts';
 import type { RememberedAnswer, RememberedAnswers } from './remembered-answers.ts';
 
 /** The recipient of a response. */
@@ -33,10 +31,8 @@ interface RepliesOptions {
 
 /** A body to send, with the values of its headers. */
 interface Reply {
+  /** In bytes, each as one character. */
   readonly body: string;
-  readonly encoding: 'latin1' | 'utf8';
-  /** In bytes. */
-  readonly length: number;
   readonly coding: Coding | null;
   readonly contentType: string;
   /** For the response to a GET. */
@@ -67,56 +63,24 @@ export class Replies {
     const { answers, tally } = this.#options;
     const { contentType, etag, head, name, oldestAt, tail } = answer;
     const ageMs = oldestAt === null ? 0 : startedAt - oldestAt;
-    const rest = Math.round(ageMs) + tail;
-    const coding = this.#codingFor(recipient, head.length + rest.length);
-    const body = coding ? answers.encoded(answer, coding, rest) : head + rest;
+    const plain = head + Math.round(ageMs) + tail;
+    const coding = this.#codingFor(recipient, plain.length);
+    const body = coding ? answers.encoded(answer, coding, plain) : plain;
     const requestId = requestIdOf(recipient.request.headers['x-request-id']);
-    const { length } = body;
-    const reply: Reply = { body, encoding: 'latin1', length, coding, contentType, etag, ageMs };
-    const status = this.#send(recipient, requestId, reply);
+    const status = this.#send(recipient, requestId, { body, coding, contentType, etag, ageMs });
     tally?.count(answer, recipient.caller, ageMs);
-    this.#observe(recipient, { requestId, name, status, stale: 0, maxAgeMs: ageMs, startedAt });
-  }
-
-  /** Sends a response for the first time, and remembers it under `key`. */
-  giveFirst(
-    recipient: Recipient,
-    { contentType, data, name, receipt }: CompiledAnswer,
-    { key, startedAt }: { readonly key: string; readonly startedAt: number },
-  ): void {
-    const { answers, tally } = this.#options;
-    const { request } = recipient;
-    const { summary } = receipt;
-    const json = new AnswerJson({ data: written(data), extensions: { upstream: summary } });
-    const { text } = json;
-    const requestId = requestIdOf(request.headers['x-request-id']);
-    const bytes = Buffer.byteLength(text);
-    const coding = this.#codingFor(recipient, bytes);
-    const body = coding ? compress(Buffer.from(text), coding, 'once').toString('latin1') : text;
-    const encoding: Reply['encoding'] = coding ? 'latin1' : 'utf8';
-    const length = coding ? body.length : bytes;
-    const etag = request.method === 'GET' ? json.etag : null;
-    const reply = { body, encoding, length, coding, contentType, etag, ageMs: summary.maxAgeMs };
-    const status = this.#send(recipient, requestId, reply);
-    answers.note(key, () => {
-      const parts = cutAtAge(text, receipt);
-      const { ingredients } = receipt;
-      return parts && { ...parts, contentType, etag, name, ingredients };
-    });
-    const { maxAgeMs, stale } = summary;
-    tally?.countExecuted({ caller: recipient.caller, name, receipt }, summary);
-    this.#observe(recipient, { requestId, name, status, stale, maxAgeMs, startedAt });
+    this.#observe(recipient, { requestId, name, status, maxAgeMs: ageMs, startedAt });
   }
 
   #observe(
     { caller, request }: Recipient,
-    answer: Pick<OperationRecord, 'requestId' | 'name' | 'status' | 'stale' | 'maxAgeMs'> & {
+    answer: Pick<OperationRecord, 'requestId' | 'name' | 'status' | 'maxAgeMs'> & {
       readonly startedAt: number;
     },
   ): void {
     if (!this.#isRead) return;
     const { clock, events } = this.#options;
-    const { maxAgeMs, name, requestId, stale, startedAt, status } = answer;
+    const { maxAgeMs, name, requestId, startedAt, status } = answer;
     // Written member by member: a spread takes V8 ten times as long.
     const record: OperationRecord = {
       requestId,
@@ -131,7 +95,7 @@ export class Replies {
       calls: 0,
       saved: 0,
       waitedMs: 0,
-      stale,
+      stale: 0,
       maxAgeMs,
     };
     events.emit('answered', { record, request });
@@ -152,7 +116,7 @@ export class Replies {
     requestId: string,
     reply: Reply,
   ): 200 | 304 {
-    const { ageMs, body, coding, contentType, encoding, etag, length } = reply;
+    const { ageMs, body, coding, contentType, etag } = reply;
     // One array, because one separately set header costs more than all of these.
     const headers = [
       ...added,
@@ -168,8 +132,8 @@ export class Replies {
       }
     }
     if (coding !== null) headers.push('Content-Encoding', coding);
-    headers.push('Content-Type', contentType, 'Content-Length', String(length));
-    response.writeHead(200, headers).end(body, encoding);
+    headers.push('Content-Type', contentType, 'Content-Length', String(body.length));
+    response.writeHead(200, headers).end(body, 'latin1');
     return 200;
   }
 }

@@ -97,8 +97,6 @@ export interface ContextFactory {
    * @throws TypeError for an operation without authentication, which is a bug and not an anonymous caller.
    */
   readonly create: (initial: YogaInitialContext & ServerContext) => GraphContext;
-  /** For an attempt to execute an operation from the cache: nothing is awaited or changed. */
-  readonly cacheOnly: (viewer: Viewer) => GraphContext;
   /** Of one run of a live query. */
   readonly live: (viewer: Viewer, terms: LiveTerms) => GraphContext;
   /** Of an operation of a job. */
@@ -121,11 +119,6 @@ interface LiveTerms {
   /** Whether it may wait for its turn for a whole window and more: there is an older result to look at. */
   readonly isPatient: boolean;
 }
-
-const CACHE_ONLY: ExecutionMode = { kind: 'cacheOnly' };
-
-/** The signal of callers that are answered synchronously, before they can disconnect. */
-const NEVER = new AbortController().signal;
 
 /** Makes the one factory of a gateway. */
 export function createContextFactory(options: {
@@ -167,8 +160,6 @@ export function createContextFactory(options: {
       if (!asksForDryRun(headers.get(dryRunHeader))) return contextOf(viewer, caller);
       return contextOf(viewer, caller, { kind: 'planned', dryRun: new DryRun() });
     },
-    cacheOnly: (viewer) =>
-      contextOf(viewer, callers.callerOf(viewer, { prefer: null, signal: NEVER }), CACHE_ONLY),
     live: (viewer, { isPatient, signal, watcher }) => {
       const caller = callers.callerOf(viewer, { prefer: null, signal });
       const maxWaitMs = isPatient ? Math.max(caller.maxWaitMs, patienceMs) : caller.maxWaitMs;

@@ -1,6 +1,5 @@
 import { useDeferStream } from '@graphql-yoga/plugin-defer-stream';
 import type { Plugin } from 'graphql-yoga';
-import type { CompiledQueries } from '../answers/compiled/compiled-queries.ts';
 import type { RememberedAnswers } from '../answers/remembered-answers.ts';
 import type { Door } from '../http/door/admission.ts';
 import type { BodyPool } from '../http/door/body/body-pool.ts';
@@ -36,7 +35,6 @@ export interface PluginOptions {
   readonly contexts: ContextFactory;
   readonly maskError: MaskError;
   readonly answers: RememberedAnswers;
-  readonly operations: CompiledQueries;
   readonly clock: Clock;
   readonly events: EventStream;
 }

@@ -1,8 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { DocumentNode, GraphQLSchema, OperationDefinitionNode } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { AnswerJson } from '../answers/answer-json.ts';
-import type { RequestNames } from '../answers/request-names.ts';
 import type { Viewer } from '../auth/viewer.ts';
 import type { GraphContext } from '../graph/context.ts';
 import type { Admission } from '../http/door/admission.ts';
@@ -37,8 +35,8 @@ export interface RequestRecord {
   json: AnswerJson | null;
   /** How many operations it brought as a list, which is refused; `null` when it brought one. */
   batch: number | null;
-  /** Its names, if it came by the fast path; `null` if nothing of it is remembered. */
-  readonly names: RequestNames | null;
+  /** The key of its response, if it came by the fast path; `null` if that is not remembered. */
+  readonly answerKey: string | null;
   /** The ingredients of its response, once it is known that it can be remembered. */
   remembering: Remembering | null;
   /** Releases the memory of its body when no part of the request is stored any more. */
@@ -51,9 +49,9 @@ export interface RequestRecord {
 
 /** An operation whose response may be remembered. */
 interface Remembering {
-  readonly document: DocumentNode;
-  readonly operation: OperationDefinitionNode;
-  readonly schema: GraphQLSchema;
+  readonly key: string;
+  /** The operation's name, shortened. */
+  readonly name: string | null;
   readonly receipt: Receipt;
   /** The whole response, once it is complete. */
   result: object | null;
@@ -98,7 +96,7 @@ export interface ServerContext extends SocketContext {
   /** Bytes that its body may have; absent when the request came through `fetch`. */
   readonly maxBodyBytes?: number;
   /** For requests that came the fast path. */
-  readonly names?: RequestNames | null;
+  readonly answerKey?: string | null;
   /** For operations of agents. */
   readonly agent?: AgentTerms;
   /** There from the first plugin on. */

@@ -4,7 +4,6 @@ import { GraphQLError } from 'graphql';
 import type { McpRoute } from '../agents/mcp-route.ts';
 import { METADATA_PATH, type MetadataRoute } from '../agents/resource-metadata.ts';
 import type { Arrival, FastPath, FastPathServer } from '../answers/fast-path.ts';
-import type { RequestNames } from '../answers/request-names.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { FilesRoute } from '../files/files.ts';
 import type { JobDataRoute } from '../files/job-data.ts';
@@ -30,7 +29,7 @@ import { listen } from './socket/listen.ts';
 /** What is known of a request for an operation before it is read. */
 interface GraphqlContext {
   readonly admission: Admission;
-  readonly names: RequestNames | null;
+  readonly answerKey: string | null;
   readonly requestId: string;
   readonly maxBodyBytes: number;
 }
@@ -195,9 +194,8 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       request,
       response,
       admission,
-      names: null,
+      answerKey: null,
       isWatched: false,
-      hasTurn: false,
     };
     if (fastPath?.takes(request, admission) && !drain.begun) fastPath.answer(arrival, fastServer);
     else serve(arrival);
@@ -269,7 +267,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
 }
 
 function graphql(arrival: Arrival, options: HttpOptions): void {
-  const { admission, names, request, response } = arrival;
+  const { admission, answerKey, request, response } = arrival;
   const isForPage = isBrowser(request);
   const { 'content-length': length, 'content-type': type } = request.headers;
   const maxBodyBytes = bodyLimit(type, options.bodyLimits);
@@ -286,10 +284,8 @@ function graphql(arrival: Arrival, options: HttpOptions): void {
     if (request.headers.expect !== undefined) response.writeContinue();
     // As `serve` has noted it.
     const requestId = String(request.headers['x-request-id']);
-    const context = { admission, names, requestId, maxBodyBytes };
-    const work = () => options.graphql(request, response, context);
-    if (arrival.hasTurn) work();
-    else runInTurn(request, admission.owner, work);
+    const context = { admission, answerKey, requestId, maxBodyBytes };
+    runInTurn(request, admission.owner, () => options.graphql(request, response, context));
   }
 }
 

@@ -97,11 +97,11 @@ export function emitReadsInBulk(options: BulkOptions): void {
   });
   events.add({
     read(row) {
-      const { resource, result, times = 1, upstream } = row;
+      const { resource, result, upstream } = row;
       const kind = `${upstream} ${resource} ${result}`;
       const known = counts.get(kind);
-      if (known) known.times += times;
-      else counts.set(kind, { ...row, times });
+      if (known) known.times += 1;
+      else counts.set(kind, { ...row, times: 1 });
       counted();
     },
   });

@@ -41,10 +41,8 @@ export interface EventRows {
   readonly answered: { readonly request: IncomingMessage; readonly record: OperationRecord };
   /** Operations served on the fast path since the last such event. */
   readonly answeredInBulk: {
-    /** From remembered bytes. */
+    /** How many. */
     readonly remembered: number;
-    /** Executed with cached data. */
-    readonly executed: number;
     readonly names: AnswersByName;
     /** Age of the oldest answer among them, in milliseconds. */
     readonly maxAgeMs: number;
@@ -135,8 +133,6 @@ interface ReadRow {
   readonly upstream: UpstreamName;
   readonly resource: string;
   readonly result: ReadResult;
-  /** 1 by default. */
-  readonly times?: number;
 }
 
 /** Avoided requests for one resource. */

@@ -23,7 +23,7 @@ import type { WatchListener } from './cache/watches.ts';
 import type { CountHistory } from './count-history.ts';
 import type { BulkTerms, Caller } from './operation.ts';
 import type { ReadInFlight } from './reads/in-flight.ts';
-import type { Ingredient, IngredientSource, Receipt, Watch } from './receipt.ts';
+import type { Ingredient, Receipt, Watch } from './receipt.ts';
 import type { Stamp } from './request.ts';
 import type { KeyAuthorization } from './wire/key-authorization.ts';
 
@@ -62,7 +62,7 @@ interface CachedReadsOptions {
 }
 
 /** The cache for the readers and writers of one upstream: decides which entries serve, and records their use. */
-export class CachedReads implements IngredientSource {
+export class CachedReads {
   readonly #options: CachedReadsOptions;
   /** Adds the cache key to a read. */
   readonly keyed: ReturnType<typeof keyedBy>;
@@ -175,41 +175,19 @@ export class CachedReads implements IngredientSource {
     served: boolean,
   ) {
     if (bulk || ingredient.of.read.page?.reload) return;
-    receipt.refreshing(this.#options.refresher.asked([ingredient], served));
+    receipt.refreshing(this.#options.refresher.asked(ingredient, served));
   }
 
   /** Counts an entry that was served immediately. */
   count({ of, stale }: Ingredient): void {
-    this.#emit(of.read.resource, stale ? 'stale' : 'hit', 1);
-  }
-
-  settle(served: readonly Ingredient[]): number {
-    const used = served.filter(({ isOptional }) => !isOptional);
-    const started = this.#options.refresher.asked(used, true);
-    const counts = new Map<Resource, { hit: number; stale: number }>();
-    for (const { of, stale } of served) {
-      const { resource } = of.read;
-      const count = counts.get(resource) ?? { hit: 0, stale: 0 };
-      count[stale ? 'stale' : 'hit'] += 1;
-      counts.set(resource, count);
-    }
-    // Counting each read with its labels would cost more.
-    for (const [resource, { hit, stale }] of counts) {
-      if (hit > 0) this.#emit(resource, 'hit', hit);
-      if (stale > 0) this.#emit(resource, 'stale', stale);
-    }
-    return started;
-  }
-
-  #emit(resource: Resource, result: 'hit' | 'stale', times: number): void {
     const { events, upstream } = this.#options;
-    events?.emit('read', { upstream, resource, result, times });
+    events?.emit('read', { upstream, resource: of.read.resource, result: stale ? 'stale' : 'hit' });
   }
 
   /** An entry as an ingredient of a response; `stale` if it is past its ttl, or nothing newer was received. */
   ingredient(of: KeyedRead, { ageMs, entry, state }: Hit, stale = state !== 'fresh'): Ingredient {
     const { freshness, stamp } = entry;
-    return { of, source: this, stamp, freshness, state, ageMs, stale };
+    return { of, upstream: this.upstream, stamp, freshness, state, ageMs, stale };
   }
 
   /** The response to a read in the cache. */

@@ -106,11 +106,10 @@ export interface PlannedMode {
 }
 
 /**
- * The mode of an operation that does not read as usual. `cacheOnly`: synchronously from the cache or not at all,
- * and nothing is counted before `Ingredients.settle`. `watched`: its reads are watched, and do not count as use.
+ * The mode of an operation that does not read as usual. `watched`: its reads are watched, and do
+ * not count as use.
  */
 export type ExecutionMode =
-  | { readonly kind: 'cacheOnly' }
   | { readonly kind: 'watched'; readonly watcher: ReadWatcher }
   | PlannedMode;
 

@@ -12,9 +12,6 @@ import type { EvidenceLists } from './idempotency/looks/evidence-lists.ts';
 import type { Access, Looking } from './operation.ts';
 import type { Call, Read, Write } from './request.ts';
 
-/** Thrown if an operation in `cacheOnly` mode cannot be served from the cache. It has no side effects. */
-export const NOT_CACHED = Symbol('not cached');
-
 /** One upstream API for operations, each in its mode. */
 export class Reader {
   readonly #client: Client;
@@ -33,7 +30,6 @@ export class Reader {
    * Returns the response to a read: without an upstream request from the cache, synchronously if possible, or from
    * a request in flight; otherwise 1 upstream request. None in any mode but `watched`.
    * @throws GatewayError with any `UPSTREAM_...` code, `BUDGET_EXHAUSTED` or `OPERATION_TOO_EXPENSIVE`.
-   * @throws NOT_CACHED
    */
   read<T>(read: Read<T>, access: Access): AtOnce<T> {
     if (access.admittance) return access.admittance.admit().then(() => this.#read(read, access));
@@ -61,11 +57,10 @@ export class Reader {
     }
     if (ingredient && !mode) cached.asked(ingredient, access.caller, serves);
     if (hit && ingredient && serves) {
-      if (mode?.kind !== 'cacheOnly') cached.count(ingredient);
+      cached.count(ingredient);
       receipt.ingredients.add(ingredient);
       return hit.entry.value;
     }
-    if (mode?.kind === 'cacheOnly') throw NOT_CACHED;
     return receipt.track(() => fetcher.fetch(of, access, hit));
   }
 
@@ -94,27 +89,25 @@ export class Reader {
    * @throws UpstreamRejected `UPSTREAM_REJECTED` if the upstream rejected it.
    * @throws GatewayError `OUTCOME_UNKNOWN` if it may or may not have happened; `BUDGET_EXHAUSTED` and the other
    * `UPSTREAM_...` codes if it has not.
-   * @throws NOT_CACHED
    */
   async write<T>(write: Write<T>, access: Access, lists: EvidenceLists): Promise<T> {
     await access.admittance?.admit();
     const { mode } = access;
     if (!mode) return this.#client.keyedWrites.write(write, access, lists);
     if (mode.kind === 'planned') return this.#planned.write(write, access, mode);
-    throw mode.kind === 'cacheOnly' ? NOT_CACHED : new TypeError('a live query wrote');
+    throw new TypeError('a live query wrote');
   }
 
   /**
    * Sends a read whose response is a secret: exactly 1 upstream request, never shared, cached or repeated.
    * @throws GatewayError as `read` does.
-   * @throws NOT_CACHED
    */
   async readSecret<T>(call: Call<T>, access: Access): Promise<T> {
     await access.admittance?.admit();
     const { mode } = access;
     if (!mode) return this.#client.writes.readSecret(call, access);
     if (mode.kind === 'planned') return this.#planned.readSecret(call, access, mode);
-    throw mode.kind === 'cacheOnly' ? NOT_CACHED : new TypeError('a live query asked for a secret');
+    throw new TypeError('a live query asked for a secret');
   }
 
   /**
@@ -136,10 +129,9 @@ export class Reader {
     return this.#client.cached.hasSaved || this.#mayShare(looking);
   }
 
-  /** Whether other replicas may have entries that this process lacks, and this mode may read them. */
-  #mayShare({ admittance, mode }: Looking): boolean {
-    const mayLook = admittance?.isAdmitted !== false && mode?.kind !== 'cacheOnly';
-    return mayLook && this.#client.sharedCache !== null;
+  /** Whether other replicas may have entries that this process lacks, and this caller may read them. */
+  #mayShare({ admittance }: Looking): boolean {
+    return admittance?.isAdmitted !== false && this.#client.sharedCache !== null;
   }
 
   /**
@@ -186,8 +178,8 @@ export class Reader {
     } else if (mode?.kind === 'watched') {
       mode.watcher.begin(of, (changed, watchers) => cached.watch(of, changed, watchers))();
     } else if (usable) {
-      const ingredient = { ...cached.ingredient(of, usable), isOptional: true } as const;
-      if (mode?.kind !== 'cacheOnly') cached.count(ingredient);
+      const ingredient = cached.ingredient(of, usable);
+      cached.count(ingredient);
       caller.receipt.ingredients.add(ingredient);
     }
     return usable?.entry.value;
@@ -231,12 +223,10 @@ export class Reader {
 
   /**
    * The state of the budget of a credential's key. Costs nothing.
-   * @throws NOT_CACHED, because it changes continuously.
    * @throws TypeError for a caller that was not admitted, which is a bug.
    */
   budgetState({ admittance, credential, mode }: Looking): KeyState {
     if (admittance?.isAdmitted === false) throw new TypeError('a caller was not admitted');
-    if (mode?.kind === 'cacheOnly') throw NOT_CACHED;
     if (mode?.kind === 'watched') return mode.watcher.budgetState(this.#client, credential);
     return this.#client.budgetState(credential);
   }

@@ -99,18 +99,6 @@ export class Receipt {
     this.#refreshes += count;
   }
 
-  /** Counts the entries that were used without being counted. */
-  settle(): void {
-    this.#refreshes += this.ingredients.settle();
-  }
-
-  /** Adds the receipt of an execution from the cache. */
-  include(other: Receipt): void {
-    this.ingredients.addAll(other.ingredients);
-    this.#refreshes += other.#refreshes;
-    this.#passing ||= other.#passing;
-  }
-
   /** Marks the start and end of a wait for a slot; parallel waits count once. */
   waitBegins(): void {
     this.#waited.begin();
@@ -143,8 +131,8 @@ export class Receipt {
   /** The avoided requests of `summary.saved`, by resource. */
   get savedKinds(): readonly SavedKind[] {
     const kinds: SavedKinds = [];
-    for (const [key, { of, source }] of this.ingredients.latest) {
-      if (!this.#sources.has(key)) addSaved(kinds, source.upstream, of.read.resource, 1);
+    for (const [key, { of, upstream }] of this.ingredients.latest) {
+      if (!this.#sources.has(key)) addSaved(kinds, upstream, of.read.resource, 1);
     }
     for (const { resource, upstream } of this.#joined.values()) {
       addSaved(kinds, upstream, resource, 1);
@@ -226,7 +214,7 @@ class Stopwatch {
 /** A cache entry that served a read, without its value, so that the value can be freed earlier. */
 export interface Ingredient {
   readonly of: KeyedRead;
-  readonly source: IngredientSource;
+  readonly upstream: UpstreamName;
   readonly stamp: Stamp;
   readonly freshness: Freshness;
   /** Its state at the time of use, and its age in milliseconds. */
@@ -234,21 +222,12 @@ export interface Ingredient {
   readonly ageMs: number;
   /** Whether it was past its ttl, or was used because no newer response arrived. */
   readonly stale: boolean;
-  /** True if the operation uses it only because it is cached: it is not refreshed for that. */
-  readonly isOptional?: true;
 }
 
 /** A watch over an ingredient. */
 export interface Watch extends EntryWatch {
   /** The current entry, without counting as a use. Absent if there is none that may be served. */
   look(): Ingredient | undefined;
-}
-
-/** The cache of ingredients. */
-export interface IngredientSource {
-  readonly upstream: UpstreamName;
-  /** Counts used entries, and keeps them fresh, see `Ingredients.settle`. */
-  settle(served: readonly Ingredient[]): number;
 }
 
 /** Cache entries of one kind that an operation has used. */
@@ -276,20 +255,9 @@ export class Ingredients {
     this.#kinds = null;
   }
 
-  /** Adds all entries of another list. */
-  addAll({ served, until }: Ingredients): void {
-    for (const each of served) this.add(each);
-    this.holdUntil(until);
-  }
-
   /** What is made of them changes at a time, on `clock.now()`, although none of them does. */
   holdUntil(time: number): void {
     this.#until = Math.min(this.#until, time);
-  }
-
-  /** The earliest time of `holdUntil`; `Infinity` if there is none. */
-  get until(): number {
-    return this.#until;
   }
 
   /** Every use of an entry. */
@@ -329,11 +297,11 @@ export class Ingredients {
   get kinds(): readonly ServedKind[] {
     if (this.#kinds) return this.#kinds;
     const kinds = new Map<string, ServedKind>();
-    for (const { of, source } of this.latest.values()) {
+    for (const { of, upstream } of this.latest.values()) {
       const { resource } = of.read;
-      const kind = `${source.upstream} ${resource}`;
+      const kind = `${upstream} ${resource}`;
       const count = (kinds.get(kind)?.count ?? 0) + 1;
-      kinds.set(kind, { kind, upstream: source.upstream, resource, count });
+      kinds.set(kind, { kind, upstream, resource, count });
     }
     this.#kinds = [...kinds.values()];
     this.#latest = null;
@@ -353,22 +321,10 @@ export class Ingredients {
   changesAt(now: number): number {
     return Math.min(this.#until, soonestChange(this.#served, now));
   }
-
-  /**
-   * Counts entries that were used without being counted, as reads and as hits. Returns the number of refreshes that this
-   * has started.
-   */
-  settle(): number {
-    let started = 0;
-    for (const source of new Set(this.#served.map((each) => each.source))) {
-      started += source.settle(this.#served.filter((each) => each.source === source));
-    }
-    return started;
-  }
 }
 
 /** When the first of these becomes stale or is refreshed, on `clock.now()`; `Infinity` if there are none. */
-export function soonestChange(served: readonly Ingredient[], now: number): number {
+function soonestChange(served: readonly Ingredient[], now: number): number {
   let at = Number.POSITIVE_INFINITY;
   for (const each of served) at = Math.min(at, changesAt(each, now));
   return at;

@@ -162,7 +162,7 @@ describe('what a good key has made known', () => {
     const { free } = door.sandbox.links.keys;
     const query =
       '{ seller { username } items { nodes { name } } item(id: 1) { name } node(id: "SXRlbTox") { id } }';
-    // Often enough that it is compiled, and its answer remembered, in every form in which it is.
+    // Often enough that its answer is remembered, in every form in which it is.
     for (let time = 0; time < 3; time += 1) {
       for (const each of Object.values(WAYS)) await each(door, query, free, '"none"');
     }

@@ -120,7 +120,7 @@ describe('a key in a file', () => {
 
   it('never returns data of another key: cached, remembered, stale or watched', async () => {
     const viewer = await LiveViewer.begun(door.url, { query: `query W @live ${WHO}` });
-    // Often enough to be compiled, and answered from remembered bytes.
+    // Often enough to be answered from remembered bytes.
     const seen = new Set([await who(), await who(), await who(), await who()]);
     const [pro] = seen;
     expect(seen.size).toBe(1);

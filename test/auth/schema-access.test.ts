@@ -63,7 +63,7 @@ const post = (body: object, token: string | null) =>
 /** Names that only the schema shows, and no error that a caller without it may have. */
 const isSchema = ({ text }: Reply): boolean => /"username"|type Account|"queryType"/.test(text);
 
-/** What each way answers. Those who may ask do so often enough to have it compiled and remembered. */
+/** What each way answers. Those who may ask do so often enough to have it remembered. */
 async function open(token: string | null): Promise<Record<string, boolean>> {
   const found: Record<string, boolean> = {};
   for (const [name, way] of Object.entries(ways)) found[name] = isSchema(await way(token));

@@ -1,6 +1,5 @@
 import { it } from 'vitest';
 import { agentAttacks } from './attacks/agents.ts';
-import { compiledAttacks } from './attacks/compiled.ts';
 import { connectionAttacks } from './attacks/connections.ts';
 import { dryRunAttacks } from './attacks/dry-runs.ts';
 import { liveAttacks } from './attacks/live.ts';
@@ -22,7 +21,6 @@ const attacks = [
   },
   ...textAttacks,
   ...operationAttacks,
-  ...compiledAttacks,
   ...dryRunAttacks,
   ...agentAttacks,
   ...unreadAttacks,

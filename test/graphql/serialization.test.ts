@@ -30,14 +30,14 @@ describe('the data of an answer', () => {
       const ask = as(`query ${name} { account { username } }`);
       const counts: number[] = [];
       for (let time = 1; time <= 3; time += 1) counts.push(await serialisations(ask));
-      // Never seen, compiled, remembered.
+      // Never seen, seen, remembered.
       expect(counts).toEqual([1, 1, 0]);
     },
   );
 
   it('is serialised once where it comes with errors', async () => {
     const query = '{ account { username } channel(id: "no id of a channel") { name } }';
-    // All of it: a compiled plan may have begun, and left the rest to the executor.
+    // All of it.
     expect(await serialisations(get(query), /"username":".*"channel":null/)).toBe(1);
     const { text } = await get(query)();
     expect(JSON.parse(text)).toMatchObject({

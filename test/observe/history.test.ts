@@ -84,7 +84,7 @@ describe('The hour of a history', () => {
     for (let minute = 0; minute < 90; minute += 1) {
       send();
       history.reads({ upstream: 'LINKS', resource: 'channels', result: 'hit', times: 1 });
-      history.answeredInBulk({ remembered: 1, executed: 0, names: new Map(), maxAgeMs: 0 });
+      history.answeredInBulk({ remembered: 1, names: new Map(), maxAgeMs: 0 });
       await clock.advance(MINUTE);
     }
     expect(history.hour.sends).toBeGreaterThanOrEqual(55);
@@ -153,7 +153,7 @@ describe('The hour of a history', () => {
     expect(slow?.waitP95Ms).toBeLessThan(8193);
     // All that was answered in front waited for nothing.
     const names = new Map([['Slow', { runs: 1900, saved: 1900 }]]);
-    history.answeredInBulk({ remembered: 1900, executed: 0, names, maxAgeMs: 0 });
+    history.answeredInBulk({ remembered: 1900, names, maxAgeMs: 0 });
     const [row] = history.hour.operations.rows;
     expect(row).toMatchObject({ waitP95Ms: 0, durationP95Ms: 0, runs: 2000 });
   });
@@ -290,7 +290,7 @@ describe('The last five minutes of a history', () => {
     const { clock, end, history } = createHistory();
     end('Search', exhausted);
     const names = new Map([['Home', { runs: 99, saved: 99 }]]);
-    history.answeredInBulk({ remembered: 99, executed: 0, names, maxAgeMs: 7000 });
+    history.answeredInBulk({ remembered: 99, names, maxAgeMs: 7000 });
     history.reads({ upstream: 'LINKS', resource: 'channels', result: 'hit', times: 99 });
     history.reads({ upstream: 'LINKS', resource: 'channels', result: 'miss', times: 1 });
     expect(history.recent).toMatchObject({

@@ -24,11 +24,8 @@ const LONGEST = [
   'test/answers/exact',
   'test/e2e/process',
   'test/e2e/log-output',
-  'test/answers/literals',
-  'test/answers/at-hand',
   'test/http/socket/stall-guard',
   'test/live/budget',
-  'test/e2e/plans',
   'test/graph/paging/paging',
   'test/live/shares',
   'test/observe/standard-output',
@@ -46,7 +43,6 @@ const LONGEST = [
   'test/graphql/dry-run-forecast',
   'test/client/retry',
   'test/graph/consistency/read-your-writes',
-  'test/answers/whole-path',
   'test/e2e/idle',
 ].map((file) => `/${file}.test.ts`);
 

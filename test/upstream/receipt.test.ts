@@ -12,7 +12,7 @@ function createWorld() {
 function served(key: string, ageMs: number, stale = false): Ingredient {
   return {
     of: { key, read: read('files'), credential: { partition: 'p', secret: 's' } },
-    source: { upstream: 'LINKS', settle: () => 0 },
+    upstream: 'LINKS',
     stamp: { storedAt: 0, generation: 0 },
     freshness: { ttlMs: 1000, staleWhileRevalidateMs: 0, staleIfErrorMs: 0 },
     state: stale ? 'stale' : 'fresh',

@@ -3,14 +3,10 @@ import {
   type DocumentNode,
   GraphQLError,
   type GraphQLSchema,
-  getOperationAST,
   type OperationDefinitionNode,
-  OperationTypeNode,
   type ParseOptions,
   parse,
 } from 'graphql';
-import type { Variables } from '../../answers/compiled/planner.ts';
-import type { ReadQuery, ReadText } from '../../answers/compiled/read-text.ts';
 import type { OperationLimits } from '../../config/config.ts';
 import { withoutSuggestion } from '../mask-error.ts';
 import { idempotentFieldsRule } from '../operation-keys.ts';
@@ -33,6 +29,13 @@ const MAX_LINES = 300;
 
 /** Maximum number of ids in all `nodes` of an operation: each costs several times as much as a row of a list. */
 const MAX_IDS = 5000;
+
+/** An operation of a valid document. */
+interface CheckedOperation {
+  readonly schema: GraphQLSchema;
+  readonly document: DocumentNode;
+  readonly operation: OperationDefinitionNode;
+}
 
 /** The stored findings of a remembered document. */
 interface KnownDocument {
@@ -83,22 +86,6 @@ export class OperationTexts {
     return document;
   }
 
-  /** Parses the text of an operation by name; `null` if Yoga must report what is wrong. */
-  read(text: string, operationName: string | null, options?: ParseOptions): ReadText | null {
-    let document: DocumentNode;
-    try {
-      document = this.parse(text, options);
-    } catch {
-      // Yoga finds the same error, and reports it.
-      return null;
-    }
-    if (this.#withheld.has(document)) return { document, query: null };
-    const findings = this.#known.get(document)?.findings;
-    const operation = findings?.hasSecrets === false && getOperationAST(document, operationName);
-    const isQuery = operation && operation.operation === OperationTypeNode.QUERY;
-    return { document, query: isQuery ? { schema: this.#schema, document, operation } : null };
-  }
-
   /** Whether only callers whose own key was accepted may have the answer to a document: it asks for the schema. */
   needsAcceptance(document: DocumentNode): boolean {
     return this.#withheld.has(document);
@@ -114,7 +101,10 @@ export class OperationTexts {
    * @throws BadUserInput `BAD_USER_INPUT` for input that is out of proportion.
    * @throws GatewayError `OPERATION_TOO_EXPENSIVE` for too many rows or ids.
    */
-  check({ schema, document, operation }: ReadQuery, variables: Variables): void {
+  check(
+    { schema, document, operation }: CheckedOperation,
+    variables: Readonly<Record<string, unknown>>,
+  ): void {
     let known = this.#known.get(document);
     if (!known) {
       known = { input: planInput(schema, document), most: new Map(), findings: null };
@@ -157,18 +147,15 @@ function invalid(sentence: string, { loc }: ASTNode): GraphQLError {
  * have the schema: a text is checked before it is known whether its sender's own key is accepted.
  * All of it is done with the parsing, so that a refusal costs no validation, and a text in Yoga's cache of parsed
  * documents is not checked again. What depends on variables is checked before the execution.
- * What the fast path has parsed and found valid is neither parsed nor validated again; most that is valid is found so
- * on one walk.
+ * Most that is valid is found so on one walk.
  */
 export function useOperationLimits(
   texts: OperationTexts,
   { schemaAccess }: { readonly schemaAccess: SchemaAccess },
 ): GatewayPlugin {
   return {
-    onParse({ context, setParsedDocument, setParseFn }) {
-      const read = context.record.names?.read;
-      if (read) setParsedDocument(read.document);
-      else setParseFn((source: string, options: object) => texts.parse(source, options));
+    onParse({ setParseFn }) {
+      setParseFn((source: string, options: object) => texts.parse(source, options));
     },
     onValidate({ addValidationRule, params, setResult }) {
       // What is wrong with one that is not is for Yoga to say.

@@ -10,7 +10,7 @@ import {
   type OperationDefinitionNode,
 } from 'graphql';
 import type { FetchAPI } from 'graphql-yoga';
-import { operationName } from '../../answers/request-names.ts';
+import { operationName } from '../../answers/operation-name.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { BadUserInput } from '../../errors.ts';
 import type { GraphContext } from '../../graph/context.ts';

@@ -1,8 +1,6 @@
 import type { ExecutionResult } from 'graphql';
 import { AnswerJson, cutAtAge } from '../../answers/answer-json.ts';
-import type { CompiledQueries } from '../../answers/compiled/compiled-queries.ts';
 import type { RememberedAnswers } from '../../answers/remembered-answers.ts';
-import { operationName } from '../../answers/request-names.ts';
 import type { Callers } from '../../http/door/caller.ts';
 import { holdsETag, VARY_OF_GET } from '../../http/door/headers/etag.ts';
 import { replayedHeader } from '../../http/door/headers/idempotency-key.ts';
@@ -11,12 +9,6 @@ import type { GatewayPlugin, RequestRecord } from '../request-record.ts';
 import { liveResponse } from './live-answer.ts';
 
 type ResponsePayload = Parameters<NonNullable<GatewayPlugin['onResponse']>>[0];
-
-/** Where responses are remembered. */
-interface RememberingOptions {
-  readonly answers: RememberedAnswers;
-  readonly operations: CompiledQueries;
-}
 
 /** The types of a response whose bytes are its JSON: others wrap it into parts or events. */
 const BARE = /^application\/(graphql-response\+)?json\b/;
@@ -31,9 +23,12 @@ const MAX_ERRORS = 50;
  * 200 for the others, which read no other body.
  */
 export function useAnswers({
+  answers,
   callers,
-  ...remembering
-}: RememberingOptions & { readonly callers: Callers }): GatewayPlugin {
+}: {
+  readonly answers: RememberedAnswers;
+  readonly callers: Callers;
+}): GatewayPlugin {
   return {
     onResultProcess(payload) {
       const { result, serverContext } = payload;
@@ -69,7 +64,7 @@ export function useAnswers({
       if (applied !== null) headers.set('Preference-Applied', applied);
       if (record.isReplayed) headers.set(replayedHeader, 'true');
       // Before a 304 leaves out the body, and its type with it.
-      if (record.remembering) rememberAnswer(record, response, remembering);
+      if (record.remembering) rememberAnswer(record, response, answers);
       setCaching(payload, record);
       if (record.batch === null) return;
       if (!headers.get('content-type')?.startsWith('application/graphql-response+json')) return;
@@ -111,28 +106,24 @@ function setCaching(
 }
 
 /**
- * Stores results of the normal execution for the fast path: queries without errors, and their responses if they
- * can be repeated, because they were created from fresh cache entries only. See `CompiledQueries` and
- * `RememberedAnswers`.
+ * Remembers the response to a query without errors if it can be repeated, because it was created from fresh cache
+ * entries only.
  */
 function rememberAnswer(
-  { ageSeconds, json, names, remembering }: RequestRecord,
+  { ageSeconds, json, remembering }: RequestRecord,
   { headers, status }: Response,
-  { answers, operations }: RememberingOptions,
+  answers: RememberedAnswers,
 ): void {
-  if (!json || !names || !remembering?.result) return;
-  const { receipt, result, version, ...query } = remembering;
+  if (!json || !remembering?.result) return;
+  const { key, name, receipt, result, version } = remembering;
   const contentType = headers.get('content-type') ?? '';
   if (status !== 200 || !BARE.test(contentType) || !isWhole(result)) return;
-  if (names.operation !== null) operations.note(names, contentType, query);
-  answers.note(names.answer, () => {
+  answers.note(key, () => {
     const isOfOneState = version === answers.version;
     const text = isOfOneState ? cutAtAge(json.text, receipt) : null;
     if (!text) return null;
-    const name = operationName(query.operation);
     const etag = ageSeconds === null ? null : json.etag;
-    const { ingredients } = receipt;
-    return { ...text, contentType, etag, name, ingredients };
+    return { ...text, contentType, etag, name, ingredients: receipt.ingredients };
   });
 }
 

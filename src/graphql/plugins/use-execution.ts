@@ -1,6 +1,5 @@
 import { type DocumentNode, type GraphQLSchema, getOperationAST, OperationTypeNode } from 'graphql';
-import { written } from '../../answers/answer-json.ts';
-import type { CompiledQueries } from '../../answers/compiled/compiled-queries.ts';
+import { operationName } from '../../answers/operation-name.ts';
 import type { RememberedAnswers } from '../../answers/remembered-answers.ts';
 import { liveDirective } from '../../graph/directives/live.ts';
 import type { KeyedFields } from '../../graph/keyed/keyed-fields.ts';
@@ -19,7 +18,6 @@ interface ExecutionOptions extends Pick<LiveOptions, 'contexts' | 'maskError'> {
   readonly texts: Pick<OperationTexts, 'check' | 'needsAcceptance'>;
   /** `null` if live queries are disabled. */
   readonly hub: LiveOptions['hub'] | null;
-  readonly operations: Pick<CompiledQueries, 'execute'>;
   readonly answers: Pick<RememberedAnswers, 'version'>;
 }
 
@@ -29,33 +27,30 @@ interface ExecutionOptions extends Pick<LiveOptions, 'contexts' | 'maskError'> {
  *
  * 1. Limits that depend on its variables are checked, so that a rejection costs no execution.
  * 2. The idempotency keys of a mutation are determined, so that an invalid one prevents all of its fields.
- * 3. A selection of secrets is recorded: such a response is not compiled, remembered, tagged or compressed.
+ * 3. A selection of secrets is recorded: such a response is not remembered, tagged or compressed.
  * 4. Directives for incremental delivery are removed if its client does not support it.
  * 5. A live query becomes a stream, within all these limits, and is executed by its hub.
- * 6. A query is executed by its compiled plan if the cache has all its data, and otherwise by the executor: the
- * data is the same, see `CompiledQueries`. A request through `fetch` has no socket, and is always executed by the
- * executor.
- * 7. A dry run is executed by a separate schema, one at a time, and returns its plan.
+ * 6. A dry run is executed by a separate schema, one at a time, and returns its plan.
  *
  * Adds the cost as `extensions.upstream`, what upstreams said about writes as `extensions.messages`, and the outcomes of
  * writes with idempotency keys as `extensions.idempotency`: to the last part, if there are several.
  */
 export function useExecution(options: ExecutionOptions): GatewayPlugin {
-  const { answers, hub, operations, texts } = options;
+  const { answers, hub, texts } = options;
   const dryRuns = new OneAtATime();
   let drySchema: GraphQLSchema | null = null;
   const begin: Begin = (
     { args, executeFn, extendContext, setExecuteFn, setResultAndStopExecution },
     { withheld },
   ) => {
-    const { dryRun, receipt, record, req, request, viewer } = args.contextValue;
+    const { dryRun, receipt, record, request, viewer } = args.contextValue;
     const document = args.document as DocumentNode;
     const schema = args.schema as GraphQLSchema;
     const variables = (args.variableValues ?? {}) as Readonly<Record<string, unknown>>;
     const operation = getOperationAST(document, args.operationName);
     if (operation) texts.check({ schema, document, operation }, variables);
     record.holdsSecrets = !operation || selectsSecret(schema, document, operation);
-    const { accept, holdsSecrets, names } = record;
+    const { accept, answerKey, holdsSecrets } = record;
     const sent = operation && !dryRun ? { schema, document, operation, variables } : null;
     const keyed = sent && keysOfOperation(sent, request.headers);
     if (keyed) extendContext({ keyed });
@@ -76,17 +71,16 @@ export function useExecution(options: ExecutionOptions): GatewayPlugin {
         return undefined;
       }
     }
-    if (operation?.operation === OperationTypeNode.QUERY && !holdsSecrets && !dryRun) {
-      const query = { schema, document, operation };
-      if (req) {
-        setExecuteFn((input) => {
-          const json = operations.execute({ query, receipt, variables, viewer });
-          return json === null ? (execute(input) as unknown) : { data: written(json) };
-        });
-      }
-      if (names && !withheld) {
-        record.remembering = { ...query, receipt, result: null, version: answers.version };
-      }
+    const isPublic = !holdsSecrets && !withheld && !dryRun;
+    if (answerKey !== null && operation?.operation === OperationTypeNode.QUERY && isPublic) {
+      const name = operationName(operation);
+      record.remembering = {
+        key: answerKey,
+        name,
+        receipt,
+        result: null,
+        version: answers.version,
+      };
     }
     if (dryRun) {
       drySchema ??= schemaOfDryRuns(schema);

@@ -1,5 +1,5 @@
 import { type DocumentNode, type GraphQLErrorExtensions, getOperationAST } from 'graphql';
-import { operationName } from '../../answers/request-names.ts';
+import { operationName } from '../../answers/operation-name.ts';
 import { shownClass } from '../../observe/callers.ts';
 import type { EventStream } from '../../observe/event-stream.ts';
 import type { OperationRecord } from '../../observe/events.ts';

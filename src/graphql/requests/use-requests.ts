@@ -128,7 +128,7 @@ export function useRequests({
 /** The door admits those that came through `fetch` here, and all others in front. */
 function recordOf(
   request: Request,
-  { admission, names = null, requestId }: ServerContext,
+  { admission, answerKey = null, requestId }: ServerContext,
   door: Door,
 ): RequestRecord {
   return {
@@ -142,7 +142,7 @@ function recordOf(
     summary: null,
     json: null,
     batch: null,
-    names,
+    answerKey,
     remembering: null,
     letGoOfBody: () => {},
     live: null,

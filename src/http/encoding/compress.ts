@@ -34,7 +34,6 @@ const zstd = zlib as unknown as {
 };
 const { constants } = zlib;
 const ZSTD_LEVEL = 100;
-const ZSTD_FLUSH = 1;
 
 function levelOf(bytes: number, coding: Coding, use: Use): number {
   const [, level] = LEVELS[use].find(([maxBytes]) => bytes <= maxBytes) ?? [];
@@ -61,20 +60,6 @@ export function compress(bytes: Buffer, coding: Coding, use: Use): Buffer {
   if (coding === 'br') return zlib.brotliCompressSync(bytes, brotliOptions(level, bytes.length));
   if (coding === 'zstd') return zstd.zstdCompressSync(bytes, zstdOptions(level));
   return zlib.gzipSync(bytes, { level });
-}
-
-/** Compresses the beginning of a body, up to a whole number of bytes after which another block can follow. */
-export function compressHead(bytes: Buffer, coding: Coding): Buffer {
-  const level = levelOf(bytes.length, coding, 'kept');
-  if (coding === 'br') {
-    const options = brotliOptions(level, bytes.length);
-    const finishFlush = constants.BROTLI_OPERATION_FLUSH;
-    return zlib.brotliCompressSync(bytes, { ...options, finishFlush });
-  }
-  if (coding === 'zstd') {
-    return zstd.zstdCompressSync(bytes, { ...zstdOptions(level), finishFlush: ZSTD_FLUSH });
-  }
-  return zlib.gzipSync(bytes, { level, finishFlush: constants.Z_SYNC_FLUSH });
 }
 
 /** The forms of bodies that are sent many times, for as long as the body is there. */

@@ -104,26 +104,20 @@ export class Refresher {
   }
 
   /**
-   * A reader asked for these entries. Refreshes those that are due and were served, because others are read anyway.
-   * Returns the number of refreshes that it has started.
+   * A reader asked for an entry. Refreshes it if it is due and was served, because others are read anyway. Returns the
+   * number of refreshes that it has started.
    */
-  asked(entries: readonly Asked[], served: boolean): number {
+  asked({ ageMs, freshness, of, state }: Asked, served: boolean): number {
     const now = this.#options.clock.now();
-    let started = 0;
-    const asks = this.#interest.askedAll(entries, now);
-    let credential: Credential | null = null;
-    for (const [at, { ageMs, freshness, of, state }] of entries.entries()) {
-      if (of.credential !== credential) started += this.#keepRound(of.credential, now, 'readers');
-      credential = of.credential;
-      // Most entries are fresh, and need no further check.
-      const isEarly = ageMs < AHEAD_SHARE * freshness.ttlMs;
-      if (isEarly || state === 'fallback' || !served) continue;
-      if (this.isBackingOff(of.key) || this.#options.outOfOrder()) continue;
-      const isAhead = () => (asks[at] ?? 0) >= HOT_ASKS && this.#options.budget(of.credential).idle;
-      if (state !== 'stale' && !isAhead()) continue;
-      if (this.#options.refresh(of, 'readers')) started += 1;
-    }
-    return started;
+    const asks = this.#interest.asked(of, now);
+    const started = this.#keepRound(of.credential, now, 'readers');
+    // Most entries are fresh, and need no further check.
+    const isEarly = ageMs < AHEAD_SHARE * freshness.ttlMs;
+    if (isEarly || state === 'fallback' || !served) return started;
+    if (this.isBackingOff(of.key) || this.#options.outOfOrder()) return started;
+    const isAhead = () => asks >= HOT_ASKS && this.#options.budget(of.credential).idle;
+    if (state !== 'stale' && !isAhead()) return started;
+    return started + (this.#options.refresh(of, 'readers') ? 1 : 0);
   }
 
   /** The rank of a refresh among others: watched entries first, in turns of their watchers, then the oldest. */
@@ -228,11 +222,6 @@ export class Interest {
 
   constructor(clock: Clock) {
     this.#clock = clock;
-  }
-
-  /** Like `asked`, for several. */
-  askedAll(all: readonly { readonly of: KeyedRead }[], askedAt: number): number[] {
-    return all.map(({ of }) => this.asked(of, askedAt));
   }
 
   /** Records a read of an entry at a time on `clock.now()`; returns the number of reads since its last request. */

@@ -40,13 +40,6 @@ export const BY_ID = `query ($a: ID!, $b: ID!, $c: ID!) { account { username }
   channels(first: 10) { nodes { id name items(first: 5) { totalCount nodes {
     ... on ChannelEntry { title link } } } } } }`;
 
-/** The same with all values by variables, so that no part of it can be used again. */
-export const ALL_BY_VARIABLES = `query ($a: ID!, $b: ID!, $c: ID!, $channels: Int, $items: Int) {
-  account { username }
-  a: channel(id: $a) { name } b: channel(id: $b) { name } c: channel(id: $c) { name }
-  channels(first: $channels) { nodes { id name items(first: $items) { totalCount nodes {
-    ... on ChannelEntry { title link } } } } } }`;
-
 /** A POST of an operation as it stands on the wire. */
 export function post(headers: Headers, query: string, variables: object = {}): string {
   const body = JSON.stringify({ query, variables });
@@ -70,21 +63,7 @@ export function otherIds(ids: readonly string[]): () => { a: string; b: string; 
   };
 }
 
-/** Texts of the dashboard that are others each time, but for their names and literals the same. */
-export function otherLiterals(ids: readonly string[]): () => string {
-  const other = otherIds(ids);
-  let count = 0;
-  return () => {
-    count += 1;
-    const { a, b, c } = other();
-    return `query Dashboard${count} { account { username }
-  a: channel(id: "${a}") { name } b: channel(id: "${b}") { name } c: channel(id: "${c}") { name }
-  channels(first: 10) { nodes { id name items(first: 5) { totalCount nodes {
-    ... on ChannelEntry { title link } } } } } }`;
-  };
-}
-
-/** Texts of the dashboard whose answers have other names each time: no plan fits two of them. */
+/** Texts of the dashboard whose answers have other names each time. */
 export function otherAliases(): () => string {
   let count = 0;
   return () => {

@@ -1,14 +1,12 @@
 import { type Configuration, PERSISTED_ID } from './gateways.ts';
 import type { Peer } from './peers.ts';
 import {
-  ALL_BY_VARIABLES,
   BY_ID,
   DASHBOARD,
   get,
   type Headers,
   otherAliases,
   otherIds,
-  otherLiterals,
   otherOrigin,
   plain,
   post,
@@ -58,10 +56,10 @@ const dashboard =
   };
 
 const byVariables =
-  (headers: Headers, query: string, more: object = {}) =>
+  (headers: Headers, query: string) =>
   ({ ids, auth }: World) => {
     const other = otherIds(ids);
-    return () => post({ ...headers, ...auth }, query, { ...other(), ...more });
+    return () => post({ ...headers, ...auth }, query, other());
   };
 
 /** All rows. Those that are asked for the same way stand together, to be compared within a few seconds. */
@@ -179,41 +177,15 @@ export const rowPlans: readonly RowPlan[] = [
     },
   },
   {
-    name: 'variables-browser',
-    label: 'other variables, Chromium’s headers and JWT',
-    of: 'jwt-keys',
-    targets: { ratio: 0.1, p99: 15 },
-    requests: byVariables(otherOrigin, BY_ID),
-  },
-  {
     name: 'variables-plain',
     label: 'other variables, plain headers, three channels by variables',
     of: 'open',
-    targets: { ratio: 0.1 },
     requests: byVariables(plain, BY_ID),
-  },
-  {
-    name: 'variables-all',
-    label: 'other variables, plain headers, all values by variables',
-    of: 'open',
-    targets: { ratio: 0.06 },
-    requests: byVariables(plain, ALL_BY_VARIABLES, { channels: 10, items: 5 }),
-  },
-  {
-    name: 'text-literals',
-    label: 'new query texts, other names and literals',
-    of: 'open',
-    targets: { ratio: 0.03, p99: 60 },
-    requests: ({ ids }) => {
-      const other = otherLiterals(ids);
-      return () => post(plain, other());
-    },
   },
   {
     name: 'text-aliases',
     label: 'new query texts, other names in the response',
     of: 'open',
-    targets: { ratio: 0.03, p99: 60 },
     requests: () => {
       const other = otherAliases();
       return () => post(plain, other());

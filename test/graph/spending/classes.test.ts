@@ -117,7 +117,7 @@ describe('A quota per minute', () => {
   it('does not limit cached responses, however they are served', async () => {
     const world = await open(PER_MINUTE);
     await useUp(world);
-    // By the cache, by the compiled query, and remembered.
+    // By the cache, and remembered.
     for (let time = 0; time < 5; time += 1) {
       const { data, errors, receipt } = await ask(world, ACCOUNT, 'bot');
       expect([data, errors, receipt.calls]).toEqual([{ account: { username: 'studio' } }, [], 0]);

@@ -17,7 +17,7 @@ describe.each(['/graphql?query={account{username}}', '/schema.graphql'])(
       const tag = (await door.send(path)).headers.get('etag') ?? '';
       const strong = tag.replace('W/', '');
       expect(tag).toMatch(/^W\/"[\w-]{27}"$/);
-      // Again and again: cold, remembered and compiled ones are the same.
+      // Again and again: cold and remembered ones are the same.
       for (let n = 0; n < 3; n += 1) {
         for (const same of [tag, strong, '*', ' * ', `"a", ${tag}`, `W/"a",${strong} , "b"`]) {
           expect([same, await ask(same)]).toEqual([same, 304]);

@@ -40,7 +40,7 @@ describe('A whole address as request target', () => {
     ['nothing', 404, 'GET', '/nothing', '', ''],
     ['nothing below another name', 404, 'GET', '//localhost/graphql', '', ''],
   ])('is answered as its path is: %s (%i)', async (_, status, method, path, headers, body) => {
-    // Cold, remembered and compiled alike.
+    // Cold and remembered alike.
     for (const scheme of ['http', 'HTTP', 'https', 'http']) {
       const line = `${method} ${scheme}://localhost:4000${path} HTTP/1.1`;
       const { status: answered } = await exchange(line, `Host: localhost\r\n${headers}`, body);

@@ -12,7 +12,6 @@ import { describe, expect, it } from 'vitest';
 import { type Coding, codings } from '../../../src/http/encoding/codings.ts';
 import { compress, compressLarge } from '../../../src/http/encoding/compress.ts';
 import { GzipPieces } from '../../../src/http/encoding/gzip-pieces.ts';
-import { SplicedBody } from '../../../src/http/encoding/spliced-body.ts';
 
 /** Node's own decoders, which refuse what is not in order to its last byte. */
 const decoders: Readonly<Record<Coding, (bytes: InputType) => Buffer>> = {
@@ -31,46 +30,6 @@ const bytes = (maxLength: number) =>
   );
 
 describe.each([...codings])('A body in %s', (coding) => {
-  it('is read as its head and any rest that follows on it', () => {
-    const rests = fc.array(
-      bytes(300).filter(({ length }) => length > 0),
-      { minLength: 1, maxLength: 4 },
-    );
-    const heads = bytes(20_000).filter(({ length }) => length > 0);
-    fc.assert(
-      fc.property(heads, rests, (head, ends) => {
-        const body = new SplicedBody(head.toString('latin1'));
-        for (const end of ends) {
-          const encoded = body.encoded(coding, end.toString('latin1'));
-          const read = decoders[coding](Buffer.from(encoded, 'latin1'));
-          expect(read.equals(Buffer.concat([head, end]))).toBe(true);
-        }
-      }),
-      { numRuns: 200 },
-    );
-  });
-
-  it.each([1, 65_535, 65_536, 300_000, 3_000_000])('may have a head of %d bytes', (length) => {
-    const head = 'A line of text. '.repeat(Math.ceil(length / 16)).slice(0, length);
-    const body = new SplicedBody(head);
-    for (const rest of ['0', '12345,"waitedMs":0}}}', 'x'.repeat(32 * 1024)]) {
-      const encoded = Buffer.from(body.encoded(coding, rest), 'latin1');
-      expect(decoders[coding](encoded).toString('latin1') === head + rest).toBe(true);
-    }
-    expect(() => body.encoded(coding, 'x'.repeat(32 * 1024 + 1))).toThrow(RangeError);
-    expect(() => body.encoded(coding, '')).toThrow(RangeError);
-    expect(() => new SplicedBody('')).toThrow(RangeError);
-  });
-
-  it('weighs what it takes, and nothing once it is forgotten', () => {
-    const body = new SplicedBody('A line of text. '.repeat(1000));
-    expect(body.weight).toBe(0);
-    const { length } = body.encoded(coding, '1');
-    expect(body.weight).toBeGreaterThan(length - 40);
-    body.forget(coding);
-    expect([body.weight, body.has(coding)]).toEqual([0, false]);
-  });
-
   it('is the same, on this thread or another, once or to be kept', async () => {
     for (const length of [1, 5000, 70_000, 1_000_000]) {
       const plain = Buffer.from('A line of text. '.repeat(length / 16 + 1)).subarray(0, length);

@@ -11,7 +11,7 @@ export function isJson(contentType: string | null | undefined): boolean {
 }
 
 /** Whether a value is an object with its own members, as in JSON. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
@@ -29,7 +29,7 @@ export function envelopeFault({
 }
 
 /** Whether a member of an envelope is left out, in either way. */
-export function isAbsent(value: unknown): value is null | undefined {
+function isAbsent(value: unknown): value is null | undefined {
   return value === null || value === undefined;
 }
 
