@@ -1,16 +1,24 @@
 import type { GraphQLSchema } from 'graphql';
 import type { Viewer } from '../auth/viewer.ts';
+import { GatewayError } from '../errors.ts';
 import { inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import { waitMs } from '../scheduling/wait.ts';
 import { ExportRun } from './exports/export-run.ts';
-import { isFinal, type JobError, type JobOwner, type JobRecord, type JobState } from './job.ts';
+import {
+  isFinal,
+  type JobError,
+  type JobOwner,
+  type JobProgress,
+  type JobRecord,
+  type JobState,
+} from './job.ts';
 import type { JobLease, JobLeases } from './job-leases.ts';
 import type { JobOperations } from './job-operations.ts';
-import { type RunEnd, runJob } from './job-runner.ts';
+import { Pace } from './pace.ts';
 import type { JobFiles } from './storage/job-files.ts';
 import type { JobFolder } from './storage/job-folder.ts';
-import { JobStorageFailed } from './storage/storage-errors.ts';
+import { JobStorageFailed, JobStorageFull } from './storage/storage-errors.ts';
 
 interface JobRunsOptions {
   readonly clock: Clock;
@@ -24,6 +32,12 @@ interface JobRunsOptions {
   readonly changed: (record: JobRecord) => void;
   /** Reports an unexpected error. */
   readonly defect: (error: unknown) => void;
+}
+
+/** How a run of a job ends. */
+interface RunEnd extends Pick<JobRecord, 'error' | 'state'> {
+  /** The progress of the last step of a job that is complete. */
+  readonly progress?: JobProgress;
 }
 
 /** A job that this process knows, with its files as they were read or claimed last. */
@@ -175,26 +189,49 @@ export class JobRuns {
     }
   }
 
-  /** @throws Stopped, and GatewayError if the operation of the job is not valid any more. */
+  /**
+   * Executes the steps of a job until it is complete or fails, and saves its progress after each of them. The permissions
+   * of its owner are looked up before each step.
+   * @throws Stopped: the job continues at its last saved progress.
+   */
   async #steps(job: KnownJob, signal: AbortSignal): Promise<RunEnd> {
-    const { clock, operations, schema, viewerOf } = this.#options;
+    const { clock, viewerOf } = this.#options;
     const { files } = job;
     signal.throwIfAborted();
-    const { startedAt } = files.record;
+    const { maxPerMinute, owner, progress, startedAt } = files.record;
     await this.save(job, { state: 'RUNNING', startedAt: startedAt ?? clock.wall() });
-    const { record } = files;
-    return runJob({
-      clock,
-      defect: (error) => this.#defectOf(files, error),
-      owner: record.owner,
-      viewerOf,
-      open: () => ExportRun.open({ clock, files, operations, schema }),
-      output: files,
-      maxPerMinute: record.maxPerMinute,
-      progress: startedAt === null ? null : record.progress,
-      save: (progress) => this.save(job, { progress }),
-      signal,
-    });
+    const pace = maxPerMinute === null ? null : new Pace(clock, maxPerMinute, progress.pace);
+    const save = (now: JobProgress) =>
+      this.save(job, { progress: { ...now, ...(pace && { pace: pace.saved }) } });
+    let { calls } = progress;
+    try {
+      const run = await ExportRun.open({ ...this.#options, files });
+      // A step that could have begun may have been under way when the run before ended.
+      if (startedAt !== null && pace?.waitMs(run.mostCalls) === 0) {
+        pace.spent(run.mostCalls);
+        await save(progress);
+      }
+      for (;;) {
+        await waitMs(clock, pace?.waitMs(run.mostCalls) ?? 0, signal);
+        const viewer = viewerOf(owner);
+        if (!viewer) {
+          const message = `The token of ${owner.name} was removed or has expired.`;
+          return { state: 'FAILED', error: { code: 'UNAUTHENTICATED', message } };
+        }
+        const step = await run.step(viewer, signal);
+        await files.append(step.lines);
+        await files.appendSeen(step.seen);
+        // Saved with the state: a job that has stopped must not go on.
+        if (step.isLast) return { state: 'DONE', error: null, progress: step.progress };
+        pace?.spent(step.progress.calls - calls);
+        await save(step.progress);
+        ({ calls } = step.progress);
+        await waitMs(clock, step.retryAfterMs, signal);
+      }
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      return endOf(error, (defect) => this.#defectOf(files, defect));
+    }
   }
 
   /** Files that another process has taken over fail as expected. */
@@ -207,6 +244,20 @@ const INTERNAL: JobError = {
   code: 'INTERNAL_SERVER_ERROR',
   message: 'Internal error. The log of the gateway has the cause.',
 };
+
+/** A job that someone can repair is paused; any other error is final. */
+function endOf(error: unknown, defect: (error: unknown) => void): RunEnd {
+  if (error instanceof JobStorageFull) {
+    return { state: 'PAUSED', error: { code: 'JOB_STORAGE_FULL', message: error.message } };
+  }
+  if (!(error instanceof GatewayError)) {
+    defect(error);
+    return { state: 'FAILED', error: INTERNAL };
+  }
+  const { code, message } = error;
+  const isRepairable = code === 'UPSTREAM_UNAUTHENTICATED' || code.startsWith('UPSTREAM_UNAV');
+  return { state: isRepairable ? 'PAUSED' : 'FAILED', error: { code, message } };
+}
 
 /** Whether a job is to be run. */
 function isOpen({ state }: JobRecord): boolean {
