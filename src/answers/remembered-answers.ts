@@ -117,7 +117,7 @@ export class RememberedAnswers {
   encoded(answer: RememberedAnswer, coding: Coding, plain: string): string {
     let { packed } = answer;
     if (packed?.plain !== plain || packed.coding !== coding) {
-      const body = compress(Buffer.from(plain, 'latin1'), coding, 'once').toString('latin1');
+      const body = compress(Buffer.from(plain, 'latin1'), coding).toString('latin1');
       packed = { plain, coding, body };
       answer.packed = packed;
     }

@@ -13,9 +13,7 @@ export interface RawReply {
 function decode(bytes: Buffer, coding: string | undefined): Buffer {
   if (coding === undefined) return bytes;
   if (coding === 'br') return zlib.brotliDecompressSync(bytes);
-  if (coding === 'gzip') return zlib.gunzipSync(bytes);
-  const { zstdDecompressSync } = zlib as unknown as { zstdDecompressSync: typeof zlib.gunzipSync };
-  return zstdDecompressSync(bytes);
+  return zlib.gunzipSync(bytes);
 }
 
 /** Sends a request on a connection of its own, by a client that decodes nothing by itself. */

@@ -1,10 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import * as zlib from 'node:zlib';
 import { BoundedMap } from '../../bounded-map.ts';
 import { acceptedRanges } from '../door/headers/accept.ts';
 
 /** A content coding that the gateway can send. */
-export type Coding = 'br' | 'zstd' | 'gzip';
+export type Coding = 'br' | 'gzip';
 
 /** What a client can decode, by its `Accept-Encoding`. */
 export interface AcceptedCodings {
@@ -16,9 +15,8 @@ export interface AcceptedCodings {
   readonly refusesIdentity: boolean;
 }
 
-/** Every coding that this version of Node can make, the preferred one first. Node has Zstandard from 22.15 on. */
-export const codings: readonly Coding[] =
-  'zstdCompressSync' in zlib ? ['br', 'zstd', 'gzip'] : ['br', 'gzip'];
+/** Every coding, the preferred one first. */
+export const codings: readonly Coding[] = ['br', 'gzip'];
 
 /** Headers that are remembered: browsers send a few. */
 const MOST_HEADERS = 64;

@@ -1,14 +1,11 @@
 import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { type AcceptedCodings, type Coding, forbidsTransform } from './codings.ts';
-import { compress, compressLarge, keptForm, MIN_BYTES } from './compress.ts';
+import { compressed, MIN_BYTES } from './compress.ts';
 import { GzipPieces } from './gzip-pieces.ts';
 
 /** Types that compress well. What is packed already, as pictures are, would only grow. */
 const COMPRESSIBLE =
   /^(text\/|multipart\/mixed|image\/svg\+xml|application\/(([\w.-]+\+)?(json|xml)|javascript|openmetrics-text))/i;
-
-/** A larger body is compressed on another thread, in bytes. */
-const MAX_SYNC_BYTES = 128 * 1024;
 
 type Done = () => void;
 type Chunk = string | Uint8Array | null;
@@ -27,7 +24,7 @@ type Writer = Pick<ServerResponse, 'writeHead' | 'flushHeaders'> & {
  * data that is compressed together with text from another party reveals how similar both are (BREACH).
  *
  * The headers are sent with the first bytes of the body. `write`, `drain` and `writableLength` report the client's
- * state as without compression: nothing is buffered here, except one large body while it is compressed.
+ * state as without compression: nothing is buffered here.
  */
 export function encodeResponse(response: ServerResponse, accepted: AcceptedCodings): void {
   const encoder = new ResponseEncoder(response, accepted);
@@ -44,14 +41,9 @@ class ResponseEncoder {
   readonly #accepted: AcceptedCodings;
   /** Node's own. */
   readonly #own: Writer;
-  /**
-   * `open` until the first bytes of the body, `waiting` while a large one is compressed, then `sending`: further
-   * data goes to Node, in pieces if there are several.
-   */
-  #state: 'open' | 'waiting' | 'sending' = 'open';
+  /** Until the first bytes of the body: then all data goes to Node, in pieces if there are several. */
+  #isOpen = true;
   #pieces: GzipPieces | null = null;
-  #isEnded = false;
-  #onEnd: Done | null = null;
 
   constructor(response: ServerResponse, accepted: AcceptedCodings) {
     this.#response = response;
@@ -67,7 +59,7 @@ class ResponseEncoder {
   /** Also called by Node, if the headers have not been written. */
   writeHead(status: number, ...more: [(string | Headers)?, Headers?]): ServerResponse {
     const response = this.#response;
-    if (this.#state !== 'open') {
+    if (!this.#isOpen) {
       (this.#own.writeHead as (...all: unknown[]) => unknown)(status, ...more);
       return response;
     }
@@ -79,24 +71,20 @@ class ResponseEncoder {
   }
 
   flushHeaders(): void {
-    if (this.#state === 'open') this.#begin(null);
+    if (this.#isOpen) this.#begin(null);
     this.#own.flushHeaders();
   }
 
   write(chunk: Chunk, encoding?: BufferEncoding | Done | null, done?: Done | null): boolean {
     const [characters, callback] = argumentsOf(encoding, done);
     const bytes = bytesOf(chunk, characters);
-    if (this.#state === 'open') {
+    if (this.#isOpen) {
       const isWhole = Number(this.#response.getHeader('content-length')) === bytes.length;
       const coding = this.#begin(isWhole ? bytes : null);
       if (coding) {
-        this.#sendWhole(bytes, coding);
-        if (callback) process.nextTick(callback);
-        return true;
+        return this.#response.destroyed || this.#own.write(this.#packed(bytes, coding), callback);
       }
     }
-    // All that there is was given before.
-    if (this.#state === 'waiting') return true;
     const sent = this.#pieces && bytes.length > 0 ? this.#pieces.piece(bytes) : bytes;
     return this.#own.write(sent, callback);
   }
@@ -109,22 +97,21 @@ class ResponseEncoder {
     const [characters, callback] =
       typeof chunk === 'function' ? [undefined, chunk] : argumentsOf(encoding, done);
     const bytes = bytesOf(typeof chunk === 'function' ? null : (chunk ?? null), characters);
-    this.#isEnded = true;
-    this.#onEnd = callback;
-    if (this.#state === 'open') {
+    if (this.#isOpen) {
       const coding = this.#begin(bytes);
       if (coding) {
-        this.#sendWhole(bytes, coding);
+        // Who has left takes nothing more.
+        if (!this.#response.destroyed) this.#own.end(this.#packed(bytes, coding), callback);
         return this.#response;
       }
     }
-    if (this.#state === 'sending') this.#finish(bytes);
+    this.#finish(bytes, callback);
     return this.#response;
   }
 
   /** Determines how the body is sent; `whole` is all of it, or null if its length is unknown. */
   #begin(whole: Buffer | null): Coding | null {
-    this.#state = 'sending';
+    this.#isOpen = false;
     const response = this.#response;
     if (!this.#mayEncode()) return null;
     const { pieces, refusesIdentity, whole: coding } = this.#accepted;
@@ -164,32 +151,19 @@ class ResponseEncoder {
     else this.#response.setHeader('Content-Length', bytes);
   }
 
-  #sendWhole(bytes: Buffer, coding: Coding): void {
-    const kept = keptForm(bytes, coding);
-    if (kept || bytes.length <= MAX_SYNC_BYTES) {
-      this.#sendEncoded(kept ?? compress(bytes, coding, 'once'), coding, bytes);
-      return;
-    }
-    this.#state = 'waiting';
-    compressLarge(bytes, coding, (encoded) => this.#sendEncoded(encoded, coding, bytes));
+  /** A whole body as it is sent, with the headers that say so. */
+  #packed(bytes: Buffer, coding: Coding): Buffer {
+    const packed = compressed(bytes, coding);
+    if (packed.length >= bytes.length) return bytes;
+    this.#setCoding(coding, packed.length);
+    return packed;
   }
 
-  #sendEncoded(encoded: Buffer | null, coding: Coding, plain: Buffer): void {
-    this.#state = 'sending';
-    // Who has left takes nothing more.
-    if (this.#response.destroyed) return;
-    const isWorthIt = encoded !== null && encoded.length < plain.length;
-    if (isWorthIt) this.#setCoding(coding, encoded.length);
-    const body = isWorthIt ? encoded : plain;
-    if (this.#isEnded) this.#own.end(body, this.#onEnd);
-    else this.#own.write(body);
-  }
-
-  #finish(bytes: Buffer): void {
+  #finish(bytes: Buffer, done: Done | null): void {
     const pieces = this.#pieces;
-    if (!pieces) this.#own.end(bytes.length > 0 ? bytes : null, this.#onEnd);
-    else if (bytes.length === 0) this.#own.end(pieces.end(), this.#onEnd);
-    else this.#own.end(Buffer.concat([pieces.piece(bytes), pieces.end()]), this.#onEnd);
+    if (!pieces) this.#own.end(bytes.length > 0 ? bytes : null, done);
+    else if (bytes.length === 0) this.#own.end(pieces.end(), done);
+    else this.#own.end(Buffer.concat([pieces.piece(bytes), pieces.end()]), done);
   }
 }
 
