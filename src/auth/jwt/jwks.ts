@@ -2,8 +2,8 @@ import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'j
 import { GatewayError } from '../../errors.ts';
 import type { AuthWorld } from '../authenticate.ts';
 
-/** Keys of this age are fetched again before one of them is used. */
-const MAX_AGE_MS = 3_600_000;
+/** Keys of this age are fetched again before one of them is used: a revoked one is out of use soon. */
+const MAX_AGE_MS = 600_000;
 /** How long one fetch may take. */
 const TIMEOUT_MS = 5000;
 /** Far more than any provider has keys. */
@@ -12,8 +12,8 @@ const MAX_BYTES = 1024 * 1024;
 const RETRY_AFTER_MS = 1000;
 
 /**
- * The keys of an identity provider, by URL: fetched when the first token needs them, again each hour, and for a token
- * with an unknown key, twice a minute at most. The function that it returns throws `UPSTREAM_UNAVAILABLE` if the keys
+ * The keys of an identity provider, by URL: fetched when the first token needs them, again every ten minutes, and for a
+ * token with an unknown key, twice a minute at most. The function that it returns throws `UPSTREAM_UNAVAILABLE` if the keys
  * are not available.
  */
 export function createJwks(
