@@ -13,12 +13,7 @@ import { rowsOfStep, type StepRows } from './export-rows.ts';
 import { Identities } from './identities.ts';
 
 /** Upstream requests of a step, if one row does not need more: a step can be lost, and is not interrupted. */
-const MOST_CALLS = 5;
-
-/** Maximum number of upstream requests of a step, as far as it can be limited. */
-export function mostCallsOfStep({ maxPerMinute }: Pick<JobRecord, 'maxPerMinute'>): number {
-  return Math.min(MOST_CALLS, maxPerMinute ?? MOST_CALLS);
-}
+export const MOST_CALLS = 5;
 
 /** The variables of a step: rows of the list after a cursor. */
 export function variablesOf(first: number, after: string | null): Record<string, unknown> {
@@ -58,6 +53,7 @@ interface ExportRunOptions {
 
 /** An export: it reads the list window by window, each as large as few upstream requests allow. */
 export class ExportRun {
+  /** Maximum number of upstream requests of a step, as far as it can be limited. */
   readonly mostCalls: number;
   readonly #options: ExportRunOptions;
   #progress: JobProgress;
@@ -83,7 +79,7 @@ export class ExportRun {
   }
 
   private constructor(options: ExportRunOptions) {
-    this.mostCalls = mostCallsOfStep(options.record);
+    this.mostCalls = Math.min(MOST_CALLS, options.record.maxPerMinute ?? MOST_CALLS);
     this.#options = options;
     this.#progress = options.record.progress;
     this.#rows = options.document.mostRows;
