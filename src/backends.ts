@@ -78,7 +78,7 @@ export function createBackends(
       ownKey: auth.mode !== 'passthrough',
       maxKeys: auth.mode === 'passthrough' ? config.passthroughMaxKeys : Number.POSITIVE_INFINITY,
       freshness,
-      settleMs: config.writeSettleMs,
+      settleMs: config.writeSettleMs ?? config.links.timeoutMs / 2,
       onSurprise: (field) => events.emit('surprise', { upstream: 'LINKS', field }),
     });
   const market =
@@ -92,7 +92,7 @@ export function createBackends(
       ownKey: true,
       maxKeys: Number.POSITIVE_INFINITY,
       freshness,
-      settleMs: config.writeSettleMs,
+      settleMs: config.writeSettleMs ?? config.market.timeoutMs / 2,
       onSurprise: (field) => events.emit('surprise', { upstream: 'MARKET', field }),
     });
   return { links, market, clients: [links, market].flatMap((backend) => backend?.client ?? []) };

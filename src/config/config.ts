@@ -100,8 +100,6 @@ export interface Config extends Limits {
   readonly jobs: JobsConfig;
   /** How long idempotency keys are kept. */
   readonly idempotencyKeepMs: number;
-  /** How long the effect of a write can appear after its request. */
-  readonly writeSettleMs: number;
   /** Folder for data that must survive a restart; `null` if none is saved. */
   readonly stateDir: string | null;
   /** The Redis that several processes share; `null` when this one is alone. */
@@ -240,7 +238,6 @@ export function loadConfig(
     cacheMaxBytes: reader.integer('CACHE_MAX_BYTES'),
     historyWatch: Object.freeze(readHistoryWatch(reader, auth.mode)),
     idempotencyKeepMs: reader.integer('IDEMPOTENCY_KEEP_MS'),
-    writeSettleMs: reader.integer('WRITE_SETTLE_MS'),
     stateDir: reader.text('STATE_DIR') === 'off' ? null : reader.text('STATE_DIR'),
     redis: readRedis(reader, sandbox, rateLimits),
     logLevel: reader.choice('LOG_LEVEL', ['info', 'error', 'warn', 'debug', 'silent']),

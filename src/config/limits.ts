@@ -41,6 +41,8 @@ export interface Limits {
   readonly uploadMaxConcurrent: number;
   /** Of a file of the mutation `uploadFile`, which is held in memory. */
   readonly uploadInlineMaxBytes: number;
+  /** After a write whose response was lost, until its effect is looked for; `null` for half of the timeout of a request. */
+  readonly writeSettleMs: number | null;
   /** For running operations and writes to complete after SIGTERM: less than the 30 s that Kubernetes waits. */
   readonly shutdownGraceMs: number;
   /** In which an entry is served after its ttl while it is refreshed: longer than a refresh of all entries in use. */
@@ -71,6 +73,7 @@ export const usualLimits: Limits = Object.freeze({
   uploadMaxBytes: 1024 * MIB,
   uploadMaxConcurrent: 8,
   uploadInlineMaxBytes: 8 * MIB,
+  writeSettleMs: null,
   shutdownGraceMs: 15_000,
   staleWhileRevalidateMs: 900_000,
 });

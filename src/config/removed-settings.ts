@@ -41,6 +41,7 @@ export const removedSettings: Readonly<Record<string, string>> = {
   UPLOAD_MAX_CONCURRENT: fixed('always 8'),
   USAGE_MAX_BYTES: fixed('always 64 MiB'),
   WRITE_RESEND_AFTER_MS: 'The gateway sends no write a second time. Remove the variable.',
+  WRITE_SETTLE_MS: 'It is half of LINKS_TIMEOUT_MS. Remove the variable.',
   ...Object.fromEntries(
     resourceNames.map((resource) => [ttlName(resource), `Set TTLS={"${resource}": …} instead.`]),
   ),

@@ -73,7 +73,9 @@ const table: Readonly<Record<string, Entry>> = {
   LINKS_TIMEZONE: entry({ type: 'timeZone' }, 'UTC').describe(
     'IANA name of the time zone of the timestamps of the link-management API, which contain none.',
   ),
-  LINKS_TIMEOUT_MS: integer(1, DAY_MS, 10_000).describe(timeoutDoc),
+  LINKS_TIMEOUT_MS: integer(1, DAY_MS, 10_000).describe(
+    `${timeoutDoc} After half of it more, the effect of a lost write is looked for.`,
+  ),
   MARKET_BASE_URL: entry({ type: 'baseUrl' }, null).describe(
     'Base URL of the marketplace API, without `/api`; a path prefix is kept.',
   ),
@@ -170,9 +172,6 @@ const table: Readonly<Record<string, Entry>> = {
   ),
   IDEMPOTENCY_KEEP_MS: integer(60_000, 7 * DAY_MS, DAY_MS).describe(
     'Time for which the outcome of a mutation with an idempotency key is kept. A retry within this time does not make the change again.',
-  ),
-  WRITE_SETTLE_MS: integer(0, DAY_MS, 5000).describe(
-    'After a write whose response was lost, the gateway waits for this time before it looks for what was created, because the API can still be executing the request.',
   ),
   LOG_LEVEL: choice(['error', 'warn', 'info', 'debug', 'silent'], 'info').describe(
     'Log level: `warn` logs upstream failures and refusals, `info` also one line per operation, `debug` also each upstream request.',

@@ -14,7 +14,7 @@ let door: Door;
 
 beforeEach(async () => {
   // The clients wait by the machine's clock, the gateway by one that the test moves.
-  door = await openDoor({ AUTH_MODE: 'none', WRITE_SETTLE_MS: '1000' });
+  door = await openDoor({ AUTH_MODE: 'none', writeSettleMs: '1000' });
   // A key that is older than the gateway may have been used before.
   vi.useFakeTimers({ toFake: ['Date'], now: door.clock.wall() + 1000 });
 });
@@ -89,7 +89,7 @@ function loseAnswers(times: number): () => number {
 /** Gives callers less time than the gateway needs to look for a change, and shows it which campaigns exist. */
 async function hurry(): Promise<void> {
   await door.close();
-  door = await openDoor({ AUTH_MODE: 'none', WRITE_SETTLE_MS: '1000', MAX_WAIT_MS: '500' });
+  door = await openDoor({ AUTH_MODE: 'none', writeSettleMs: '1000', MAX_WAIT_MS: '500' });
   expect(await rowsOf('Winter sale')).toEqual([]);
 }
 

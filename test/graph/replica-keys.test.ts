@@ -71,7 +71,7 @@ describeWith(redisServer, 'a mutation with a key, on replicas', () => {
 
   it('whose response was lost is not sent again by another replica', async () => {
     const [a, b] = await stage.start(3, {
-      env: { WRITE_SETTLE_MS: '0' },
+      env: { writeSettleMs: '0' },
     });
     const path = '/api/channel/add';
     stage.sandbox.links.fault({ kind: 'drop', applied: true, method: 'POST', path, times: 1 });

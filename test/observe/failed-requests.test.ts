@@ -6,7 +6,7 @@ import { until } from '../support/uploads.ts';
 let door: Door;
 beforeEach(async () => {
   // Nothing looks for the effect of a write with a lost response.
-  const env = { LINKS_TIMEOUT_MS: '10000', WRITE_SETTLE_MS: '20000' };
+  const env = { LINKS_TIMEOUT_MS: '10000', writeSettleMs: '20000' };
   door = await openDoor({ AUTH_MODE: 'none', ...env });
 });
 afterEach(async () => {

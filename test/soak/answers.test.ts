@@ -156,7 +156,7 @@ it(
         LINKS_RATE_WINDOW_MS: '100',
         MARKET_RATE_WINDOW_MS: '100',
         // No caller waits until the effect of a lost write is looked for.
-        WRITE_SETTLE_MS: '20000',
+        writeSettleMs: '20000',
       },
     });
     const { url } = await world.gateway.listen();

@@ -35,7 +35,7 @@ export function uploadWorlds(env: Readonly<Record<string, string>>): UploadWorld
       ...(options.sandbox ? {} : { on: sandbox }),
       ...options,
       // No caller waits until the effect of a lost upload is looked for.
-      env: { PORT: '0', WRITE_SETTLE_MS: '20000', ...env, ...options.env },
+      env: { PORT: '0', writeSettleMs: '20000', ...env, ...options.env },
     });
     opened.push(world);
     return { world, url: (await world.gateway.listen()).url };

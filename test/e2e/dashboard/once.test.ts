@@ -18,7 +18,7 @@ describeWith([chromium, dashboardPackages], 'what a person does once on the dash
 
   beforeAll(async () => {
     world = await startDashboard({
-      env: { WRITE_SETTLE_MS: '200' },
+      env: { LINKS_TIMEOUT_MS: '1000' },
     });
     page = await world.open();
     await wholeView(page);

@@ -63,7 +63,6 @@ class Team implements AsyncDisposable {
         LINKS_BASE_URL: sandbox.links.url,
         LINKS_API_KEY: sandbox.links.key,
         LINKS_RATE_LIMIT: '500',
-        WRITE_SETTLE_MS: '200',
         JOBS_DIR: folder,
       },
     });

@@ -67,7 +67,7 @@ export class FailureStage {
       ...overrides,
       on: this.sandbox,
       // No caller waits until the effect of a lost write is looked for.
-      env: { WRITE_SETTLE_MS: '20000', ...env },
+      env: { writeSettleMs: '20000', ...env },
       ...(only ? { only } : {}),
     });
     this.#worlds.push(world);

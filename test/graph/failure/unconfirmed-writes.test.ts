@@ -60,7 +60,7 @@ describe('A write that is answered 200 without a readable `error`', () => {
   );
 
   it('is looked for, and not sent again, if it has a key', async () => {
-    const world = await stage.start({ WRITE_SETTLE_MS: '1' });
+    const world = await stage.start({ writeSettleMs: '1' });
     await world.data('{ channels(first: 3) { nodes { id } } }');
     answering({ success: true });
     const headers = { 'idempotency-key': '"one"', prefer: 'wait=5' };

@@ -6,7 +6,7 @@ import { VirtualClock } from '../../support/virtual-clock.ts';
 /** Short, so that a test has few steps of time; in the usual order. */
 const env = {
   LINKS_TIMEOUT_MS: '2000',
-  WRITE_SETTLE_MS: '1000',
+  writeSettleMs: '1000',
   MAX_WAIT_MS: '60000',
 };
 

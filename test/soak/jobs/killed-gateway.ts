@@ -63,7 +63,6 @@ export class KilledGateway {
         LINKS_API_KEY: links.key,
         LINKS_RATE_LIMIT: String(PLENTY),
         LOG_LEVEL: 'warn',
-        WRITE_SETTLE_MS: '200',
         STATE_DIR: join(this.#folder, 'state'),
         ...this.#env,
       },

@@ -6,8 +6,6 @@ export const LIMIT = 30;
 export const WINDOW_MS = 60_000 / SPEED;
 /** How long a request of the gateway may take. */
 const TIMEOUT_MS = 10_000 / SPEED;
-/** See `WRITE_SETTLE_MS`. */
-const SETTLE_MS = 5000 / SPEED;
 /** From the end of a connection until its request is applied, for the fault `late`. */
 export const LATE_MS = 3000 / SPEED;
 
@@ -24,7 +22,6 @@ export function settings(upstream: { readonly url: string; readonly key: string 
     MARKET_RATE_WINDOW_MS: String(WINDOW_MS),
     MARKET_TIMEOUT_MS: String(TIMEOUT_MS),
     MAX_WAIT_MS: String(10_000 / SPEED),
-    WRITE_SETTLE_MS: String(SETTLE_MS),
     LOG_LEVEL: 'debug',
   };
 }

@@ -11,7 +11,7 @@ let on: World;
 
 beforeEach(async () => {
   clock = new VirtualClock();
-  on = await stage.open({ clock, env: { LINKS_TIMEOUT_MS: '60000', WRITE_SETTLE_MS: '5000' } });
+  on = await stage.open({ clock, env: { LINKS_TIMEOUT_MS: '60000', writeSettleMs: '5000' } });
   await channels.changeElsewhere({ name: 'A' });
   on.forgetCalls();
 });
