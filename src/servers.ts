@@ -183,7 +183,7 @@ function createShared(config: Config, parts: Parts): Shared {
     patienceMs: 2 * Math.max(config.links.rateWindowMs, config.market.rateWindowMs),
   });
   const access = schemaAccess(config);
-  const texts = new OperationTexts(schema, config.operationLimits, access);
+  const texts = new OperationTexts(config.operationLimits, access);
   const maskError = createMaskError(
     (error) => events.emit('defect', { error, requestId: currentRequestId() }),
     { suggestions: access === 'all' },

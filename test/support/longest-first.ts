@@ -34,7 +34,6 @@ const LONGEST = [
   'test/e2e/jwt',
   'test/console/state',
   'test/live/law',
-  'test/graphql/limits/validity',
   'test/live/viewing',
   'test/e2e/random-operations',
   'test/e2e/audit',

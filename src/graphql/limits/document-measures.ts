@@ -1,6 +1,4 @@
 import {
-  type ArgumentNode,
-  type DirectiveNode,
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
@@ -10,7 +8,6 @@ import {
   type OperationDefinitionNode,
   OperationTypeNode,
   type SelectionSetNode,
-  type ValueNode,
 } from 'graphql';
 import type { OperationLimits } from '../../config/config.ts';
 import { countPairs } from './field-pairs.ts';
@@ -23,49 +20,12 @@ export interface DocumentLimits
   readonly maxNesting: number;
 }
 
-/** What the text of a document uses, whether it makes sense or not. */
+/** What may be refused in a document within its limits. */
 export interface DocumentTraits {
-  operations: number;
-  fragments: number;
-  /** Whether there is any other definition. */
-  others: boolean;
-  spreads: boolean;
-  inlineFragments: boolean;
-  directives: boolean;
-  /** Whether there are directives other than `@skip` and `@include`. */
-  otherDirectives: boolean;
-  arguments: boolean;
-  variableDefinitions: boolean;
-  variables: boolean;
-  objects: boolean;
   /** One of the introspection fields. */
   introspection: FieldNode | null;
   /** One of the subscriptions. */
   subscription: OperationDefinitionNode | null;
-}
-
-/** The traits of a document without a definition. */
-const NO_TRAITS: DocumentTraits = {
-  operations: 0,
-  fragments: 0,
-  others: false,
-  spreads: false,
-  inlineFragments: false,
-  directives: false,
-  otherDirectives: false,
-  arguments: false,
-  variableDefinitions: false,
-  variables: false,
-  objects: false,
-  introspection: null,
-  subscription: null,
-};
-
-/** What is known of a document within its limits. */
-export interface DocumentMeasures {
-  readonly traits: DocumentTraits;
-  /** Pairs of fields with the same response name. */
-  readonly pairs: number;
 }
 
 /** The measures of an operation or a fragment. */
@@ -95,7 +55,7 @@ const MAX_PAIRS = 10_000;
  * @throws GatewayError `OPERATION_TOO_EXPENSIVE` with the number that is too large.
  * @throws GraphQLError `GRAPHQL_VALIDATION_FAILED` for a fragment that contains itself.
  */
-export function measureDocument(document: DocumentNode, limits: DocumentLimits): DocumentMeasures {
+export function measureDocument(document: DocumentNode, limits: DocumentLimits): DocumentTraits {
   const { maxAliases, maxDepth, maxDirectives, maxFields } = limits;
   const walk = new DocumentWalk(document, limits.maxNesting);
   const { fields, operations } = walk.measure();
@@ -115,7 +75,7 @@ export function measureDocument(document: DocumentNode, limits: DocumentLimits):
       `The operation selects the same fields too often: it has ${pairs} pairs of equal fields; the limit is ${MAX_PAIRS}. Select each field once.`,
     );
   }
-  return { traits: walk.traits, pairs };
+  return walk.traits;
 }
 
 function beyond(what: string, limit: number): Error {
@@ -123,7 +83,7 @@ function beyond(what: string, limit: number): Error {
 }
 
 class DocumentWalk {
-  readonly traits = { ...NO_TRAITS };
+  readonly traits: DocumentTraits = { introspection: null, subscription: null };
   readonly #fragments = new Map<string, FragmentDefinitionNode>();
   readonly #operations: OperationDefinitionNode[] = [];
   /** `null` while a fragment is being measured. */
@@ -138,12 +98,8 @@ class DocumentWalk {
         this.#operations.push(definition);
       } else if (definition.kind === Kind.FRAGMENT_DEFINITION) {
         this.#fragments.set(definition.name.value, definition);
-        this.traits.fragments += 1;
-      } else {
-        this.traits.others = true;
       }
     }
-    this.traits.operations = this.#operations.length;
   }
 
   /** `fields` are those of the whole document. */
@@ -151,11 +107,6 @@ class DocumentWalk {
     const operations = this.#operations.map((operation) => {
       if (operation.operation === OperationTypeNode.SUBSCRIPTION) {
         this.traits.subscription = operation;
-      }
-      for (const { defaultValue, directives } of operation.variableDefinitions ?? []) {
-        this.traits.variableDefinitions = true;
-        if (defaultValue) noteValue(defaultValue, this.traits);
-        noteDirectives(directives, this.traits);
       }
       return this.#measureDefinition(operation, 0);
     });
@@ -183,7 +134,7 @@ class DocumentWalk {
     definition: OperationDefinitionNode | FragmentDefinitionNode,
     level: number,
   ): Extent {
-    const directives = noteDirectives(definition.directives, this.traits);
+    const directives = definition.directives?.length ?? 0;
     const extent: Extent = { level, fields: 0, nesting: 0, depth: 0, aliases: 0, directives };
     this.#enter(definition.selectionSet, extent, level + 1, 1);
     return extent;
@@ -194,14 +145,12 @@ class DocumentWalk {
     if (level > this.#maxNesting) throw tooDeep(this.#maxNesting);
     extent.nesting = Math.max(extent.nesting, level - extent.level);
     for (const selection of selections) {
-      extent.directives += noteDirectives(selection.directives, this.traits);
+      extent.directives += selection.directives?.length ?? 0;
       if (selection.kind === Kind.FIELD) {
         this.#enterField(selection, extent, level, depth);
       } else if (selection.kind === Kind.INLINE_FRAGMENT) {
-        this.traits.inlineFragments = true;
         this.#enter(selection.selectionSet, extent, level + 1, depth);
       } else {
-        this.traits.spreads = true;
         this.#addFragment(selection.name, extent, level, depth);
       }
     }
@@ -210,7 +159,6 @@ class DocumentWalk {
   #enterField(field: FieldNode, extent: Extent, level: number, depth: number): void {
     const { alias, name, selectionSet } = field;
     if (name.value === '__schema' || name.value === '__type') this.traits.introspection ??= field;
-    noteArguments(field.arguments, this.traits);
     extent.fields += 1;
     if (alias && alias.value !== '__typename' && name.value !== '__typename') extent.aliases += 1;
     const counted = name.value === '__schema' ? Number.NEGATIVE_INFINITY : depth;
@@ -251,37 +199,4 @@ function endless({ value, loc }: NameNode): GraphQLError {
     ...(loc ? { source: loc.source, positions: [loc.start] } : {}),
     extensions: { code: 'GRAPHQL_VALIDATION_FAILED', http: { status: 400, spec: true } },
   });
-}
-
-/** Notes the directives of anything, and returns how many they are. */
-function noteDirectives(
-  directives: readonly DirectiveNode[] | undefined,
-  traits: DocumentTraits,
-): number {
-  if (directives === undefined || directives.length === 0) return 0;
-  for (const directive of directives) {
-    const { value } = directive.name;
-    traits.directives = true;
-    traits.otherDirectives ||= value !== 'skip' && value !== 'include';
-    noteArguments(directive.arguments, traits);
-  }
-  return directives.length;
-}
-
-function noteArguments(given: readonly ArgumentNode[] | undefined, traits: DocumentTraits): void {
-  for (const { value } of given ?? []) {
-    traits.arguments = true;
-    noteValue(value, traits);
-  }
-}
-
-function noteValue(value: ValueNode, traits: DocumentTraits): void {
-  if (value.kind === Kind.VARIABLE) {
-    traits.variables = true;
-  } else if (value.kind === Kind.LIST) {
-    for (const each of value.values) noteValue(each, traits);
-  } else if (value.kind === Kind.OBJECT) {
-    traits.objects = true;
-    for (const field of value.fields) noteValue(field.value, traits);
-  }
 }

@@ -72,16 +72,6 @@ export interface InputPlan {
 /** Measures the literal values of a valid document, and collects the places of its variables. O(n). */
 export function planInput(schema: GraphQLSchema, document: DocumentNode): InputPlan {
   const types = new TypeInfo(schema);
-  const { plan, visitor } = inputVisitor(types);
-  visit(document, visitWithTypeInfo(types, visitor));
-  return plan();
-}
-
-/** Like `planInput`, as a visitor of a shared walk: use `plan` after it. */
-export function inputVisitor(info: TypeInfo): {
-  readonly visitor: ASTVisitor;
-  readonly plan: () => InputPlan;
-} {
   const texts = new Map<string, number>();
   const defaults: { readonly name: string; readonly node: ValueNode; readonly length: number }[] =
     [];
@@ -113,28 +103,24 @@ export function inputVisitor(info: TypeInfo): {
   };
   const visitor: ASTVisitor = {
     VariableDefinition({ defaultValue, variable }) {
-      const type = getNamedType(info.getInputType());
+      const type = getNamedType(types.getInputType());
       if (defaultValue) look(defaultValue, type, LONGEST_TEXT, variable.name.value);
     },
     Argument({ name, value }) {
-      const directive = info.getDirective();
+      const directive = types.getDirective();
       const owner = directive
         ? `@${directive.name}`
-        : `${info.getParentType()?.name}.${info.getFieldDef()?.name}`;
-      const type = getNamedType(info.getInputType());
+        : `${types.getParentType()?.name}.${types.getFieldDef()?.name}`;
+      const type = getNamedType(types.getInputType());
       look(value, type, mostCharacters(`${owner}(${name.value}:)`, type), null);
     },
   };
-  return {
-    visitor,
-    plan() {
-      for (const { name, node, length } of defaults) {
-        const limit = texts.get(name) ?? LONGEST_TEXT;
-        if (length > limit) complain(node, tooLong(`"$${name}"`, limit, length));
-      }
-      return { fault, texts };
-    },
-  };
+  visit(document, visitWithTypeInfo(types, visitor));
+  for (const { name, node, length } of defaults) {
+    const limit = texts.get(name) ?? LONGEST_TEXT;
+    if (length > limit) complain(node, tooLong(`"$${name}"`, limit, length));
+  }
+  return { fault, texts };
 }
 
 /** The named type of a value; `undefined` if unknown. */

@@ -16,7 +16,6 @@ import { type DocumentLimits, measureDocument } from './document-measures.ts';
 import { checkVariables, type InputPlan, planInput } from './input.ts';
 import { type AskedFor, countRows } from './rows.ts';
 import { checkText, hasMoreLines, tooExpensive } from './text.ts';
-import { examine, type Findings } from './validity.ts';
 
 /** The advice for callers that send a subscription or open a WebSocket. */
 export const ASK_LIVE =
@@ -37,18 +36,15 @@ interface CheckedOperation {
   readonly operation: OperationDefinitionNode;
 }
 
-/** The stored findings of a remembered document. */
+/** What is known of a remembered document. */
 interface KnownDocument {
   readonly input: InputPlan;
   /** The maximum that an operation can request with any variables. */
   readonly most: Map<OperationDefinitionNode, AskedFor>;
-  /** The other findings for a valid document. */
-  readonly findings: Findings | null;
 }
 
-/** Reads the texts of operations for all paths: parses them within their limits, and finds out what they are. */
+/** Reads the texts of operations for all paths, within their limits. */
 export class OperationTexts {
-  readonly #schema: GraphQLSchema;
   readonly #limits: OperationLimits & DocumentLimits;
   readonly #access: SchemaAccess;
   /** Documents that ask for the schema, if only callers with an accepted key may have it. */
@@ -56,44 +52,33 @@ export class OperationTexts {
   readonly #known = new WeakMap<DocumentNode, KnownDocument>();
 
   /** `access`: who may ask for the schema. */
-  constructor(schema: GraphQLSchema, limits: OperationLimits, access: SchemaAccess) {
-    this.#schema = schema;
+  constructor(limits: OperationLimits, access: SchemaAccess) {
     // Each level can have a fragment around it, and one inside that narrows the type.
     this.#limits = { ...limits, maxNesting: Math.min(3 * limits.maxDepth + 20, MAX_NESTING) };
     this.#access = access;
   }
 
   /**
-   * Parses a text, with all limits that need neither a schema nor variables, so that a refusal costs no validation; and
-   * finds out whether it is valid.
+   * Parses a text, with all limits that need neither a schema nor variables, so that a refusal costs no validation.
    * @throws GatewayError `OPERATION_TOO_EXPENSIVE`, BadUserInput or GraphQLError.
    */
   parse(source: string, options: ParseOptions = {}): DocumentNode {
     checkText(source, this.#limits);
     const noLocation = options.noLocation || hasMoreLines(source, MAX_LINES);
     const document = parse(source, { ...options, noLocation });
-    const measures = measureDocument(document, this.#limits);
-    const { introspection, otherDirectives, subscription } = measures.traits;
+    const { introspection, subscription } = measureDocument(document, this.#limits);
     if (subscription) throw invalid(`Subscriptions are not supported. ${ASK_LIVE}`, subscription);
     if (introspection && this.#access === 'none') {
       // One error, where the library's rule has one per introspection field.
       throw invalid(SCHEMA_WITHHELD, introspection);
     }
     if (introspection && this.#access === 'accepted') this.#withheld.add(document);
-    // For other directives there are more rules, and other kinds of responses.
-    const findings = otherDirectives ? null : examine(this.#schema, { ...measures, document });
-    if (findings) this.#known.set(document, { input: findings.input, most: new Map(), findings });
     return document;
   }
 
   /** Whether only callers whose own key was accepted may have the answer to a document: it asks for the schema. */
   needsAcceptance(document: DocumentNode): boolean {
     return this.#withheld.has(document);
-  }
-
-  /** Whether a document is known to be valid, as most are that were parsed here. */
-  isValid(document: DocumentNode): boolean {
-    return (this.#known.get(document)?.findings ?? null) !== null;
   }
 
   /**
@@ -107,7 +92,7 @@ export class OperationTexts {
   ): void {
     let known = this.#known.get(document);
     if (!known) {
-      known = { input: planInput(schema, document), most: new Map(), findings: null };
+      known = { input: planInput(schema, document), most: new Map() };
       this.#known.set(document, known);
     }
     if (known.input.fault) throw known.input.fault;
@@ -147,7 +132,6 @@ function invalid(sentence: string, { loc }: ASTNode): GraphQLError {
  * have the schema: a text is checked before it is known whether its sender's own key is accepted.
  * All of it is done with the parsing, so that a refusal costs no validation, and a text in Yoga's cache of parsed
  * documents is not checked again. What depends on variables is checked before the execution.
- * Most that is valid is found so on one walk.
  */
 export function useOperationLimits(
   texts: OperationTexts,
@@ -157,10 +141,8 @@ export function useOperationLimits(
     onParse({ setParseFn }) {
       setParseFn((source: string, options: object) => texts.parse(source, options));
     },
-    onValidate({ addValidationRule, params, setResult }) {
-      // What is wrong with one that is not is for Yoga to say.
-      if (texts.isValid(params.documentAST)) setResult([]);
-      else addValidationRule(idempotentFieldsRule);
+    onValidate({ addValidationRule }) {
+      addValidationRule(idempotentFieldsRule);
       if (schemaAccess === 'all') return undefined;
       return ({ result, setResult: setShown, valid }) => {
         if (!valid) setShown(result.map(plain));

@@ -19,12 +19,12 @@ export interface ParsedOperation {
 /** Parses operations that do not come as requests of their own, within the limits of all operations. */
 export class OperationParser {
   readonly #schema: GraphQLSchema;
-  readonly #texts: Pick<OperationTexts, 'check' | 'isValid' | 'parse'>;
+  readonly #texts: Pick<OperationTexts, 'check' | 'parse'>;
   readonly #maskError: MaskError;
 
   constructor(options: {
     readonly schema: GraphQLSchema;
-    readonly texts: Pick<OperationTexts, 'check' | 'isValid' | 'parse'>;
+    readonly texts: Pick<OperationTexts, 'check' | 'parse'>;
     readonly maskError: MaskError;
   }) {
     this.#schema = options.schema;
@@ -54,9 +54,7 @@ export class OperationParser {
       if (!(error instanceof GraphQLError)) throw error;
       throw new BadUserInput(`The text cannot be parsed: ${error.message}`);
     }
-    const [fault] = this.#texts.isValid(document)
-      ? []
-      : validate(this.#schema, document, undefined, { maxErrors: 1 });
+    const [fault] = validate(this.#schema, document, undefined, { maxErrors: 1 });
     // As in a response: without similar names if the schema is not public.
     if (fault)
       throw new BadUserInput(`The text is invalid: ${withHint(this.#maskError(fault).message)}`);
