@@ -124,7 +124,7 @@ class DocumentWalk {
   pairs(): number {
     let pairs = 0;
     for (const { selectionSet } of [...this.#operations, ...this.#unused]) {
-      pairs += countPairs(selectionSet, this.#fragments);
+      pairs += countPairs([selectionSet], this.#fragments);
     }
     return pairs;
   }
