@@ -36,20 +36,13 @@ interface CheckedOperation {
   readonly operation: OperationDefinitionNode;
 }
 
-/** What is known of a remembered document. */
-interface KnownDocument {
-  readonly input: InputPlan;
-  /** The maximum that an operation can request with any variables. */
-  readonly most: Map<OperationDefinitionNode, AskedFor>;
-}
-
 /** Reads the texts of operations for all paths, within their limits. */
 export class OperationTexts {
   readonly #limits: OperationLimits & DocumentLimits;
   readonly #access: SchemaAccess;
   /** Documents that ask for the schema, if only callers with an accepted key may have it. */
   readonly #withheld = new WeakSet<DocumentNode>();
-  readonly #known = new WeakMap<DocumentNode, KnownDocument>();
+  readonly #inputs = new WeakMap<DocumentNode, InputPlan>();
 
   /** `access`: who may ask for the schema. */
   constructor(limits: OperationLimits, access: SchemaAccess) {
@@ -90,18 +83,11 @@ export class OperationTexts {
     { schema, document, operation }: CheckedOperation,
     variables: Readonly<Record<string, unknown>>,
   ): void {
-    let known = this.#known.get(document);
-    if (!known) {
-      known = { input: planInput(schema, document), most: new Map() };
-      this.#known.set(document, known);
-    }
-    if (known.input.fault) throw known.input.fault;
-    checkVariables(schema, operation, variables, known.input);
-    const { maxNodes } = this.#limits;
-    const most = known.most.get(operation) ?? countRows(schema, document, operation, null);
-    known.most.set(operation, most);
-    if (most.rows <= maxNodes && most.ids <= MAX_IDS) return;
-    checkRows(countRows(schema, document, operation, variables), maxNodes);
+    const input = this.#inputs.get(document) ?? planInput(schema, document);
+    this.#inputs.set(document, input);
+    if (input.fault) throw input.fault;
+    checkVariables(schema, operation, variables, input);
+    checkRows(countRows(schema, document, operation, variables), this.#limits.maxNodes);
   }
 }
 

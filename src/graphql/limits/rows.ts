@@ -47,8 +47,7 @@ export interface AskedFor {
   readonly ids: number;
 }
 
-/** The variables of the request; `null` to assume the maximum of any variables. */
-type Variables = Readonly<Record<string, unknown>> | null;
+type Variables = Readonly<Record<string, unknown>>;
 
 /**
  * Counts the rows that an operation of a valid document requests, multiplied down the selection: a connection has
@@ -185,7 +184,6 @@ class RowCount {
   #idsOf(node: FieldNode): number {
     const lengths = ID_LISTS.map((name) => {
       const value = this.#argument(node, name);
-      if (value === UNKNOWN) return MAX_WINDOW;
       return Array.isArray(value) ? value.length : 1;
     });
     return Math.max(...lengths);
@@ -204,10 +202,9 @@ class RowCount {
       .filter((each) => field.args.some(({ name }) => name === each))
       .map((name) => this.#argument(node, name))
       .filter((value) => value !== undefined && value !== null);
-    const counts = asked.map((value) => {
-      if (value === UNKNOWN) return MAX_WINDOW;
-      return typeof value === 'number' ? Math.min(Math.max(value, 0), MAX_WINDOW) : DEFAULT_WINDOW;
-    });
+    const counts = asked.map((value) =>
+      typeof value === 'number' ? Math.min(Math.max(value, 0), MAX_WINDOW) : DEFAULT_WINDOW,
+    );
     return counts.length > 0 ? Math.max(...counts) : DEFAULT_WINDOW;
   }
 
@@ -220,7 +217,6 @@ class RowCount {
   #valueOf(node: ValueNode): unknown {
     if (node.kind === Kind.VARIABLE) {
       const name = node.name.value;
-      if (this.#variables === null) return UNKNOWN;
       if (Object.hasOwn(this.#variables, name) && this.#variables[name] !== undefined) {
         return this.#variables[name];
       }
@@ -241,9 +237,6 @@ class RowCount {
     });
   }
 }
-
-/** What a variable may be. */
-const UNKNOWN = Symbol('unknown');
 
 /** The values of `if` with which a directive omits its element. */
 const leavingOut: Readonly<Record<string, boolean | undefined>> = { skip: true, include: false };
