@@ -72,7 +72,7 @@ const modes: Readonly<Record<string, Mode>> = {
     tokens: async () => [...(await Promise.all(roles.map(sign))), 'made.up.one'],
   },
   passthrough: {
-    env: { passthroughMaxKeys: '4' },
+    env: {},
     tokens: async () => [...Object.values(sandbox.links.keys), 'refused-1', 'refused-2'],
   },
 };

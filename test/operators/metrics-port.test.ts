@@ -38,7 +38,7 @@ describe('METRICS_PORT', () => {
     expect(metrics).toMatch(/gateway_operations_total\{type="query",outcome="ok"\} [1-9]/);
     expect(busy.gateway.report().join('\n')).toContain(`${busy.operatorsUrl}/metrics`);
     const console = await (await fetch(`${busy.operatorsUrl}/console.json`)).json();
-    expect(console).toMatchObject({ links: { graphiql: false, metrics: true, schema: false } });
+    expect(console).toMatchObject({ links: { graphiql: false, schema: false } });
   });
 
   it('unset serves everything on one port', async () => {

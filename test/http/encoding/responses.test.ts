@@ -58,7 +58,6 @@ const wholes: readonly (readonly [string, (headers: Headers) => Promise<RawReply
   ['a large answer from memory', (headers) => post(LARGE, headers), 200],
   ['errors', (headers) => post(WRONG, headers), 200],
   ['the schema', (headers) => get('/schema.graphql', headers), 200],
-  ['GraphiQL', (headers) => get('/graphql', { accept: 'text/html', ...headers }), 200],
   ['the console', (headers) => get('/console', headers), 200],
   ['the state of the console', (headers) => get('/console.json', headers), 200],
   ['metrics', (headers) => get('/metrics', headers), 200],
