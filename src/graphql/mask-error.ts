@@ -115,7 +115,7 @@ export function isOfRequest(error: GraphQLError): boolean {
 }
 
 /** An error of GraphQL without similar names: together, those reveal the whole schema. */
-export function withoutSuggestion(message: string): string {
+function withoutSuggestion(message: string): string {
   return message.replace(/ Did you mean .*\?$/s, '');
 }
 

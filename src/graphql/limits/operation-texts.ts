@@ -6,9 +6,9 @@ import {
   type OperationDefinitionNode,
   type ParseOptions,
   parse,
+  validate,
 } from 'graphql';
 import type { OperationLimits } from '../../config/config.ts';
-import { withoutSuggestion } from '../mask-error.ts';
 import { idempotentFieldsRule } from '../operation-keys.ts';
 import type { GatewayPlugin } from '../request-record.ts';
 import { SCHEMA_WITHHELD, type SchemaAccess } from '../schema-access.ts';
@@ -127,20 +127,12 @@ export function useOperationLimits(
     onParse({ setParseFn }) {
       setParseFn((source: string, options: object) => texts.parse(source, options));
     },
-    onValidate({ addValidationRule }) {
+    onValidate({ addValidationRule, setValidationFn }) {
       addValidationRule(idempotentFieldsRule);
-      if (schemaAccess === 'all') return undefined;
-      return ({ result, setResult: setShown, valid }) => {
-        if (!valid) setShown(result.map(plain));
-      };
+      if (schemaAccess === 'all') return;
+      setValidationFn((schema, document, rules) =>
+        validate(schema, document, rules, { hideSuggestions: true }),
+      );
     },
   };
-}
-
-/** The same without a suggestion. Complaints about values pass `maskError`. */
-function plain(error: Error): Error {
-  if (!(error instanceof GraphQLError)) return error;
-  const { nodes, source, positions, extensions } = error;
-  const located = { nodes: nodes ?? null, source: source ?? null, positions: positions ?? null };
-  return new GraphQLError(withoutSuggestion(error.message), { ...located, extensions });
 }
