@@ -19,8 +19,8 @@ import { DryRun } from '../upstream/dry-run/dry-run.ts';
 import type { ContextFactory } from './context.ts';
 import { schemaOfDryRuns } from './fields-of-dry-run.ts';
 import type { OperationParser } from './limits/parsed-operation.ts';
+import { selectsSecret } from './limits/selects-secret.ts';
 import { isOfRequest, type MaskError } from './mask-error.ts';
-import { selectsSecret } from './selects-secret.ts';
 
 interface JobExecutorOptions extends Pick<JobOperations, 'forecastMs'> {
   readonly schema: GraphQLSchema;

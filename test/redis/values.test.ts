@@ -47,13 +47,19 @@ async function openGateway() {
     if (entry) kept.set(key, entry);
   });
   const digest = createDigest('salt');
+  const records = new ProcessRecords({ clock, keepMs: 60_000, maxBytes: 65_536 });
   const telemetry = await createTelemetry({
     clock,
     logLevel: 'error',
     stream: undefined,
     secrets: [],
-    // Nobody scrapes them.
-    gauges: {} as Parameters<typeof createTelemetry>[0]['gauges'],
+    gauges: {
+      budgets: () => [],
+      cache: () => ({ bytes: 0, entries: 0 }),
+      classes: { configured: new Map(), quotas: () => [] },
+      idempotency: () => records.gauges,
+      jobs: () => new Map(),
+    },
   });
   const missed = new Set<string>();
   const { events } = telemetry;
@@ -83,7 +89,7 @@ async function openGateway() {
     jobStore: null,
     keys: { LINKS: keyOf(endpoints.links), MARKET: keyOf(endpoints.market) },
     purchaseCode: undefined,
-    records: new ProcessRecords({ clock, keepMs: 60_000, maxBytes: 65_536 }),
+    records,
     sandbox: null,
     replicas,
     telemetry,

@@ -8,9 +8,9 @@ import type { Receipt } from '../../upstream/receipt.ts';
 import { documentFor, type Part, withLast } from '../delivery.ts';
 import { schemaOfDryRuns } from '../fields-of-dry-run.ts';
 import type { OperationTexts } from '../limits/operation-texts.ts';
+import { selectsSecret } from '../limits/selects-secret.ts';
 import { keysOfOperation } from '../operation-keys.ts';
 import type { GatewayPlugin } from '../request-record.ts';
-import { selectsSecret } from '../selects-secret.ts';
 import { planned } from './dry-run.ts';
 import { type LiveOptions, openLive } from './live-answer.ts';
 

@@ -146,9 +146,9 @@ export class Order {
     return this.#nextIn(this.#lanes);
   }
 
-  /** Whether a write waits, with those of callers that are held. */
+  /** Whether a write waits that leaves no slot to others. */
   get hasWrites(): boolean {
-    return this.#rounds.write.length + this.#held.write.size > 0;
+    return this.#rounds.write.length > 0;
   }
 
   /** The caller whose turn is next, of the classes whose next request is a write. */
