@@ -84,7 +84,7 @@ describe('an operation that the fast path answers', () => {
         await busy.ask(text, { headers });
         await busy.ask(text, { headers });
         await busy.ask(text, { headers });
-        count += 2;
+        count += 1;
         const [expected, ...spans] = operations();
         expect(spans).toHaveLength(3);
         for (const span of spans) {
