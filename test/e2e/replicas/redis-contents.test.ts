@@ -65,7 +65,8 @@ describeWith(redisServer, 'Redis', () => {
     const { length } = heard.lines();
     for (let nth = 0; nth < 500; nth += 1) await ask(nth % 2, query);
     const said = kindsOf(heard.lines().slice(length));
-    expect(said.filter((kind) => !usual.has(kind))).toEqual([]);
+    // Beside it, they add what was saved to the usage, a few times for all.
+    expect(said.filter((kind) => !usual.has(kind)).length).toBeLessThan(20);
     // Each replica states several times a second that it lives, and nothing else.
     expect(usual.size).toBeLessThanOrEqual(2);
     expect(said.length).toBeLessThan(250);
