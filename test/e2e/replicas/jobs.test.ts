@@ -202,18 +202,6 @@ describeWith(redisServer, 'A job of several replicas', () => {
       expect(team.sandbox.links.requests.length - job.callsSpent).toBeLessThanOrEqual(1);
     });
 
-    it('is started once by requests with one key, on several replicas at once', async () => {
-      await using team = await Team.start();
-      const headers = { 'idempotency-key': 'the-same-key-everywhere' };
-      const ids = await Promise.all([0, 1, 2].map((index) => team.startExport(index, headers)));
-      expect(new Set(ids).size).toBe(1);
-      const { jobs } = await team.ask<{ jobs: { totalCount: number } }>(
-        2,
-        '{ jobs { totalCount } }',
-      );
-      expect(jobs.totalCount).toBe(1);
-    });
-
     it('waits without Redis, and continues after it', async () => {
       await using team = await Team.start();
       const id = await team.startExport(0);
