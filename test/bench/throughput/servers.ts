@@ -30,7 +30,8 @@ export function makeRoom(): void {
 /** The built gateway, on its sandbox unless `env` says otherwise. */
 export async function startGateway(env: Readonly<Record<string, string>>): Promise<Server> {
   const PORT = String(await freePort());
-  return startFile(GATEWAY, { PORT, STATE_DIR: 'off', ...env });
+  const sandbox = 'LINKS_BASE_URL' in env ? {} : { SANDBOX: 'on' };
+  return startFile(GATEWAY, { PORT, STATE_DIR: 'off', ...sandbox, ...env });
 }
 
 /** A port that was free a moment ago. In production a gateway writes its port to the log alone, which may be off. */
