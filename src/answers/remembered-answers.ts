@@ -48,7 +48,7 @@ export interface RememberedAnswer extends AnswerToRemember {
   /** On `clock.now()`. */
   readonly until: number;
   /** Its last compressed form, which is sent until the age in it changes. */
-  packed: { readonly plain: string; readonly coding: Coding; readonly body: string } | null;
+  packed: { readonly age: string; readonly coding: Coding; readonly body: string } | null;
 }
 
 /**
@@ -113,12 +113,12 @@ export class RememberedAnswers {
     });
   }
 
-  /** The body of a response, compressed: `plain` is all of it with its age, each byte as one character. */
-  encoded(answer: RememberedAnswer, coding: Coding, plain: string): string {
+  /** The body of a response with its age in milliseconds, compressed, each byte as one character. */
+  encoded(answer: RememberedAnswer, coding: Coding, age: string): string {
     let { packed } = answer;
-    if (packed?.plain !== plain || packed.coding !== coding) {
-      const body = compress(Buffer.from(plain, 'latin1'), coding).toString('latin1');
-      packed = { plain, coding, body };
+    if (packed?.age !== age || packed.coding !== coding) {
+      const plain = Buffer.from(answer.head + age + answer.tail, 'latin1');
+      packed = { age, coding, body: compress(plain, coding).toString('latin1') };
       answer.packed = packed;
     }
     return packed.body;

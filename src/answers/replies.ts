@@ -63,9 +63,9 @@ export class Replies {
     const { answers, tally } = this.#options;
     const { contentType, etag, head, name, oldestAt, tail } = answer;
     const ageMs = oldestAt === null ? 0 : startedAt - oldestAt;
-    const plain = head + Math.round(ageMs) + tail;
-    const coding = this.#codingFor(recipient, plain.length);
-    const body = coding ? answers.encoded(answer, coding, plain) : plain;
+    const age = String(Math.round(ageMs));
+    const coding = this.#codingFor(recipient, head.length + age.length + tail.length);
+    const body = coding ? answers.encoded(answer, coding, age) : head + age + tail;
     const requestId = requestIdOf(recipient.request.headers['x-request-id']);
     const status = this.#send(recipient, requestId, { body, coding, contentType, etag, ageMs });
     tally?.count(answer, recipient.caller, ageMs);
