@@ -44,7 +44,7 @@ interface BackendWorld {
   /** Stores what became of writes with idempotency keys; absent for a process that sends no writes. */
   readonly records?: Records;
   /** Knows how many requests were sent today; absent if that is not recorded. */
-  readonly usage?: Usage | null;
+  readonly usage?: Usage;
   /** Saves the cache across restarts; absent if nothing is saved. */
   readonly savedCache?: SavedCache | undefined;
   /** The other processes that share budgets and responses; `null` if this one is alone. */

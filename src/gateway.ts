@@ -260,7 +260,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
         });
         counts.close();
         records.close();
-        await usage?.close();
+        await usage.close();
         await savedCache?.close();
         journal.close();
         await replicas?.close();
@@ -312,7 +312,7 @@ function createRecords(
   });
 }
 
-/** Counts requests by caller; `null` if nothing is recorded. */
+/** Counts requests by caller. */
 function createUsage(
   { usageMaxBytes: maxBytes }: Config,
   world: {
@@ -324,8 +324,7 @@ function createUsage(
     readonly replicas: Pick<Replicas, 'usage'> | null;
     readonly scrub: Scrub;
   },
-): Usage | null {
-  if (maxBytes === 0) return null;
+): Usage {
   const { clock, complain, events, journal, replicas, scrub } = world;
   const { folder } = journal;
   const isOwned = (): boolean => journal.folder !== null;

@@ -78,7 +78,7 @@ interface Parts {
   readonly records: Records;
   readonly telemetry: Telemetry;
   /** Counts requests by caller; `null` if nothing is recorded. */
-  readonly usage: Usage | null;
+  readonly usage: Usage;
   /** The latest results of requests to each upstream. */
   readonly watches: readonly FaultWatch[];
 }
@@ -145,7 +145,6 @@ export function createServers(config: Config, parts: Parts): Servers {
     shared: parts.replicas,
     state,
     telemetry: parts.telemetry,
-    usage: parts.usage,
   });
   const options = httpOptions(config, parts, shared, { graphql, state, console });
   const { http, operators } = createHttpServers(options, config.metricsPort !== null);

@@ -14,7 +14,7 @@ interface ConsoleOptions {
   readonly page: ConsoleRoute;
   readonly console: Pick<ConsoleStates, 'text'>;
   /** Counts requests by caller; `null` if nothing is recorded. */
-  readonly usage: Usage | null;
+  readonly usage: Usage;
   readonly maskError: MaskError;
   /** Whether tokens name their senders: else each is an administrator of their own. */
   readonly hasRoles: boolean;

@@ -189,8 +189,6 @@ export interface ConsoleState {
   readonly links: {
     readonly graphiql: boolean;
     readonly schema: boolean;
-    /** Whether usage is recorded. */
-    readonly usage: boolean;
   };
   /** The last five minutes of this process. */
   readonly recent: Recent;

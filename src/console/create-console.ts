@@ -7,7 +7,6 @@ import type { GatewayState } from '../operators/readiness.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { Cache } from '../upstream/cache/cache.ts';
 import type { Client } from '../upstream/client.ts';
-import type { Usage } from '../usage/usage.ts';
 import type { ConsoleState } from './console-state.ts';
 import type { ConsoleJobs } from './job-states.ts';
 import { withoutNames } from './names.ts';
@@ -58,7 +57,6 @@ export function createConsole(
     readonly keys: OwnKeys;
     readonly state: GatewayState;
     readonly telemetry: Pick<Telemetry, 'events' | 'health' | 'history' | 'scrub'>;
-    readonly usage: Usage | null;
   } & Pick<Parameters<typeof createSnapshots>[0], 'live' | 'shared'>,
 ): ConsoleStates {
   const { auth, cacheMaxBytes, introspection, links, market, metricsPort, ttlMs } = config;
@@ -81,7 +79,6 @@ export function createConsole(
     links: {
       graphiql: metricsPort === null,
       schema: auth.mode === 'none' && introspection === 'on' && metricsPort === null,
-      usage: parts.usage !== null,
     },
     jobs,
     live,

@@ -21,16 +21,13 @@ export interface UsageState extends UsageReport {
 export async function usageFor(
   request: IncomingMessage,
   named: boolean,
-  usage: Usage | null,
+  usage: Usage,
 ): Promise<UsageState> {
   if (!named) {
     throw new GatewayError(
       'FORBIDDEN',
       'Usage names callers. Open the console on the machine of the gateway, or with the token of an administrator.',
     );
-  }
-  if (!usage) {
-    throw new BadUserInput('The recording of usage is disabled by USAGE_MAX_BYTES=0.');
   }
   const { searchParams } = new URL(request.url ?? '/', 'http://localhost');
   const from = dayIn(searchParams, 'from') ?? firstOfMonth(usage.today);

@@ -19,8 +19,8 @@ export interface GraphContext {
   /** Present for a mutation with idempotency keys. */
   readonly keyed?: KeyedFields;
   readonly clock: Clock;
-  /** Counts requests by caller; `null` if nothing is recorded. */
-  readonly usage: Usage | null;
+  /** Counts requests by caller. */
+  readonly usage: Usage;
   /** The jobs of the gateway. */
   readonly jobs: Jobs;
   /** Present for a live query: watches what is in its result and no cache entry. */

@@ -128,7 +128,7 @@ export function createContextFactory(options: {
   readonly exposeUserApiKeys: boolean;
   /** The jobs, whose operations need this factory. */
   readonly jobs: () => Jobs;
-  readonly usage: Usage | null;
+  readonly usage: Usage;
   readonly uploadInlineMaxBytes: number;
   /** For how long a run waits for its turn when there is an older result to look at, in milliseconds. */
   readonly patienceMs: number;

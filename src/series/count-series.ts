@@ -121,7 +121,7 @@ export class CountSeries implements CountHistory {
   }
 
   stored({ credential, key, read }: KeyedRead, value: unknown, { storedAt }: Stamp): void {
-    if (this.#options.maxBytes === 0 || this.follows) return;
+    if (this.follows) return;
     const { count, page } = read;
     const contents = page?.contents(value);
     if (!count && !contents) return;
@@ -226,7 +226,7 @@ export class CountSeries implements CountHistory {
     this.#hasComplained = true;
     const { series } = this.#store.weight;
     this.#options.complain(
-      `HISTORY_MAX_BYTES is reached with ${series} counts. Further counts have no history as long as all of these are in use. Raise HISTORY_MAX_BYTES.`,
+      `The history of counts is full with ${series} counts. Further counts have no history as long as all of these are in use.`,
     );
   }
 

@@ -42,13 +42,12 @@ export async function createCountHistory(options: CountHistoryOptions): Promise<
   const { clock, complain, folder, isShared, maxBytes } = options;
   const history = new CountSeries(options);
   const watch = (reads: readonly DailyRead[]): void => {
-    if (maxBytes === 0) return;
     // One of several processes reads them.
     const isDone: CountSeries['isComplete'] = (...list) =>
       history.follows || history.isComplete(...list);
     history.watchWith(new DailyReads(clock, reads, isDone));
   };
-  if (folder === null || maxBytes === 0) return { history, watch, close: () => {} };
+  if (folder === null) return { history, watch, close: () => {} };
   const open = async (): Promise<SeriesFile> => {
     const snapshot = () => history.snapshot();
     const file = new SeriesFile({ folder, clock, maxBytes, snapshot, complain });

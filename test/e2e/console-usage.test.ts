@@ -155,16 +155,3 @@ describeWith(chromium, 'the usage in the console', () => {
     await page.close();
   });
 });
-
-describeWith(chromium, 'a console without usage', () => {
-  it('has no card for it', async () => {
-    const plain = await busyGateway({ usageMaxBytes: '0' });
-    const browser = await openBrowser();
-    const page = await browser.newPage();
-    await page.goto(`${plain.url}/console`);
-    await page.locator('.upstream').first().waitFor();
-    expect(await page.locator('#usage').isVisible()).toBe(false);
-    await browser.close();
-    await plain.close();
-  });
-});

@@ -12,6 +12,8 @@ import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
 import { Cache, type CacheEntry } from '../../src/upstream/cache/cache.ts';
 import { ProcessRecords } from '../../src/upstream/idempotency/store/process-records.ts';
 import { createDispatcher } from '../../src/upstream/wire/undici.ts';
+import { Usage } from '../../src/usage/usage.ts';
+import { UsageFiles } from '../../src/usage/usage-files.ts';
 import { configOf } from '../support/config.ts';
 import { type AnswerError, PLENTY } from '../support/gateway.ts';
 
@@ -81,6 +83,9 @@ async function openGateway() {
     witness,
   };
   const backends = createBackends(config, endpoints, world);
+  const isOwned = () => false;
+  const complain = () => {};
+  const store = new UsageFiles({ folder: null, isOwned, clock, maxBytes: 1000, complain });
   const parts = {
     backends,
     cache,
@@ -93,7 +98,7 @@ async function openGateway() {
     sandbox: null,
     replicas,
     telemetry,
-    usage: null,
+    usage: new Usage({ clock, store, scrub: (text) => text, look: () => {} }),
     watches: [],
   };
   const { graphql } = createServers(config, parts);

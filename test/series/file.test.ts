@@ -151,7 +151,7 @@ describe('The file of the history of counts', () => {
   });
 });
 
-describe('HISTORY_MAX_BYTES', () => {
+describe('The size of the history', () => {
   const MOST = 200_000;
   const sizes = () => readdirSync(world.folder).filter((name) => name.startsWith('counts.log'));
 
@@ -183,7 +183,7 @@ describe('HISTORY_MAX_BYTES', () => {
     await read(500);
     await read(500);
     expect(world.complaints).toEqual([
-      expect.stringMatching(/^HISTORY_MAX_BYTES is reached with \d+ counts\./),
+      expect.stringMatching(/^The history of counts is full with \d+ counts\./),
     ]);
   });
 });

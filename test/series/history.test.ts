@@ -170,12 +170,6 @@ describe('a history', () => {
     await clock.advance(3 * HOUR);
     expect(brief(await scans(7, 'step: HOUR, last: 4')).at(-1)).toBe('2030-01-01T05:00:00Z 16');
   });
-
-  it('is not recorded with HISTORY_MAX_BYTES=0', async () => {
-    const { model } = await start({ historyMaxBytes: '0' });
-    model.qrCodes = [{ id: 7, date: DATE, count: 10 }];
-    expect(values(await scans(7, 'step: HOUR, last: 2'))).toEqual([null, null]);
-  });
 });
 
 describe('a row that was deleted and created again with the same id', () => {

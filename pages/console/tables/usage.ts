@@ -92,14 +92,13 @@ export function createUsage(section: HTMLElement): {
   form.saveButton.addEventListener('click', () => void save());
   let isShown = false;
   return {
-    update({ links, named, upstreams }) {
+    update({ named, upstreams }) {
       titles = new Map(upstreams.map(({ title, upstream }) => [upstream, headingOf(title)]));
-      section.hidden = !links.usage;
       unnamed.hidden = named;
       for (const part of [form.node, span, sum, table]) part.hidden = !named;
       more.hidden ||= !named;
-      const isFirst = named && links.usage && !isShown;
-      isShown = named && links.usage;
+      const isFirst = named && !isShown;
+      isShown = named;
       if (isFirst) void load();
     },
     useToken(text) {
