@@ -60,14 +60,14 @@ export interface HttpOptions {
   ) => unknown;
   /** Receives an event for each request. */
   readonly events: EventStream;
-  /** Answers from memory if possible; `null` if disabled. */
+  /** Answers from memory if possible; `null` where no operations are answered. */
   readonly fastPath: FastPath | null;
   /** What a browser gets on `/graphql`. */
   readonly graphiql: ReturnType<BuiltPages['document']>;
   /** Answers `/`. */
   readonly landing: LandingPage;
-  /** Handles `/files/...`; `null` if uploads are impossible. */
-  readonly files: FilesRoute | null;
+  /** Handles `/files/...`. */
+  readonly files: FilesRoute;
   /** Handles `/jobs/...`. */
   readonly jobData: JobDataRoute;
   /** The endpoint for agents; `null` if disabled. */
@@ -76,8 +76,8 @@ export interface HttpOptions {
   readonly schemaPages: SchemaPages;
   /** Handle the paths for probes and operators. */
   readonly pages: OperatorPages;
-  /** Handles `/assets/...` for the pages; `null` if there are none. */
-  readonly assets: BuiltPages['asset'] | null;
+  /** Handles `/assets/...` for the pages. */
+  readonly assets: BuiltPages['asset'];
   /** Decides about each request in front of all of these. */
   readonly door: Door;
   readonly bodyLimits: BodyLimits;
@@ -126,7 +126,7 @@ function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
   return new Map<string, Route>([
     ...(audience === 'operators' ? [] : routesOfCallers(options)),
     ...(audience === 'callers' ? [] : routesOfOperators(pages)),
-    ['/assets/', assets ? { answer: assets } : nothing],
+    ['/assets/', { answer: assets }],
     ['/livez', { answer: pages['/livez'], anyHost: true }],
     ['/readyz', { answer: pages['/readyz'], anyHost: true }],
     ['*', { answer: tellMethods }],
@@ -144,7 +144,7 @@ function routesOfCallers(options: HttpOptions): Routes {
         answer: (_request, _response, _admission, arrival) => graphql(arrival, options),
       },
     ],
-    ['/files/', files ? { answer: inTurn(files), limitsBody: true } : nothing],
+    ['/files/', { answer: inTurn(files), limitsBody: true }],
     ['/jobs/', { answer: jobData }],
     ['/mcp', mcp ? { answer: inTurn(mcp.messages) } : nothing],
     [METADATA_PATH, mcp?.metadata ? { answer: mcp.metadata } : nothing],

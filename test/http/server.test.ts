@@ -31,10 +31,10 @@ function small(options: Partial<HttpOptions> = {}): HttpServer {
     graphql: () => undefined,
     graphiql: page,
     landing: (_, response) => response.end('the landing page'),
-    files: null,
+    files: (_, response) => response.end(),
     jobData: (_, response) => response.end(),
     mcp: null,
-    assets: null,
+    assets: (_, response) => response.end(),
     pages: createOperatorPages({
       access: 'local',
       metrics: { render: () => Promise.reject(new Error('no metrics here')) },

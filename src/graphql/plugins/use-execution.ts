@@ -17,7 +17,7 @@ import { type LiveOptions, openLive } from './live-answer.ts';
 interface ExecutionOptions extends Pick<LiveOptions, 'contexts' | 'maskError'> {
   readonly texts: Pick<OperationTexts, 'check' | 'needsAcceptance'>;
   /** `null` if live queries are disabled. */
-  readonly hub: LiveOptions['hub'] | null;
+  readonly hub: LiveOptions['hub'];
   readonly answers: Pick<RememberedAnswers, 'version'>;
 }
 
@@ -36,7 +36,7 @@ interface ExecutionOptions extends Pick<LiveOptions, 'contexts' | 'maskError'> {
  * writes with idempotency keys as `extensions.idempotency`: to the last part, if there are several.
  */
 export function useExecution(options: ExecutionOptions): GatewayPlugin {
-  const { answers, hub, texts } = options;
+  const { answers, texts } = options;
   const dryRuns = new OneAtATime();
   let drySchema: GraphQLSchema | null = null;
   const begin: Begin = (
@@ -63,9 +63,9 @@ export function useExecution(options: ExecutionOptions): GatewayPlugin {
       setExecuteFn(execute);
     }
     const isLive = operation?.directives?.some(({ name }) => name.value === liveDirective.name);
-    if (operation && hub && isLive && accept !== null && !dryRun) {
+    if (operation && isLive && accept !== null && !dryRun) {
       const query = { schema, document, operation, variables, execute };
-      if (openLive(query, args.contextValue, { ...options, hub })) {
+      if (openLive(query, args.contextValue, options)) {
         // Other plugins may read the result: there is none.
         setResultAndStopExecution({});
         return undefined;

@@ -30,7 +30,7 @@ export async function startEverything(): Promise<{
     graphql: () => undefined,
     graphiql: (_, response) => void response.end(),
     landing: (_, response) => response.end(),
-    files: null,
+    files: (_, response) => response.end(),
     jobData: (_, response) => response.end(),
     mcp: {
       messages: createMcpRoute({
@@ -42,7 +42,7 @@ export async function startEverything(): Promise<{
       }),
       metadata: null,
     },
-    assets: null,
+    assets: (_, response) => response.end(),
     pages: createOperatorPages({
       access: 'local',
       metrics: { render: () => Promise.reject(new Error('no metrics here')) },

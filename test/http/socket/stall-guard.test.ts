@@ -45,7 +45,7 @@ async function serve(
     },
     graphiql: () => undefined,
     landing: () => undefined,
-    files: null,
+    files: () => undefined,
     jobData: () => undefined,
     mcp: null,
     assets: createBuiltPages(new Codings(), folder).asset,
