@@ -5,7 +5,6 @@ const ttlName = (resource: Resource): string =>
   `TTL_${resource.replace(/[A-Z]/g, '_$&').toUpperCase()}_MS`;
 
 const fixed = (value: string): string => `It is ${value}. Remove the variable.`;
-const operation = 'Remove the variable; PERSISTED_OPERATIONS_FILE allows operations of your own.';
 
 /** What replaces each setting that no longer exists: the start fails with this sentence. */
 export const removedSettings: Readonly<Record<string, string>> = {
@@ -24,11 +23,11 @@ export const removedSettings: Readonly<Record<string, string>> = {
   LIVE_MAX_STREAMS: fixed('always 2000'),
   LIVE_MAX_STREAMS_PER_CALLER: fixed('always 500'),
   METRICS: 'Set METRICS_PORT to serve metrics and console to other machines; remove the variable.',
-  OPERATION_MAX_ALIASES: operation,
-  OPERATION_MAX_DEPTH: operation,
-  OPERATION_MAX_DIRECTIVES: operation,
-  OPERATION_MAX_FIELDS: operation,
-  OPERATION_MAX_TOKENS: operation,
+  OPERATION_MAX_ALIASES: fixed('always 50'),
+  OPERATION_MAX_DEPTH: fixed('always 15'),
+  OPERATION_MAX_DIRECTIVES: fixed('always 50'),
+  OPERATION_MAX_FIELDS: fixed('always 500'),
+  OPERATION_MAX_TOKENS: fixed('always 2000'),
   RESERVE_NEWCOMERS_PERCENT: fixed('always 10'),
   RESERVE_WRITES_PERCENT: fixed('always 10'),
   SANDBOX_LINKS_PORT: 'Use `sandbox --links-port` instead.',

@@ -9,7 +9,7 @@ import { anyDoor } from '../support/any-door.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 import { proxies, statusOf, usualHeaders } from '../support/proxies.ts';
 
-describe('METRICS', () => {
+describe('Metrics and the console', () => {
   const statuses = async (env: Record<string, string>, headers: Record<string, string> = {}) => {
     const started = await busyGateway(env);
     const paths = ['/metrics', '/console.json', '/readyz'];
