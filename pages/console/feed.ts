@@ -10,10 +10,10 @@ interface FeedListener {
 
 const PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 15_000;
-/** After so long without a response a request is given up. */
+/** After this time without a response, a request is given up. */
 const DEAD_MS = 5000;
 
-/** Asks for the gateway's state each second, as long as somebody looks at the page, and less often while it fails. */
+/** Asks for the gateway's state each second, while the page is visible, and less often while it fails. */
 export class Feed {
   readonly #listener: FeedListener;
   #token = '';

@@ -3,7 +3,7 @@ import { type Asked, dryRun, type Manner } from './ask.ts';
 import { make } from './elements.ts';
 import { awayText, requestsText } from './words.ts';
 
-/** How long somebody has to stop typing. */
+/** How long no key may be pressed before a dry run. */
 const PAUSE_MS = 400;
 /** How long a plan can be taken for what holds now. */
 const FRESH_MS = 5000;

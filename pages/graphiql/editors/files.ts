@@ -38,7 +38,7 @@ function pathsIn(type: unknown, path: string, depth: number): string[] {
   return (named as { name: string }).name === 'Upload' ? [path] : [];
 }
 
-/** Lets somebody choose a file for each variable that takes one. */
+/** Lets a person choose a file for each variable that takes one. */
 export class Files {
   readonly element = make('div', 'files');
   readonly #onChange: () => void;
