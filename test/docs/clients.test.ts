@@ -7,12 +7,20 @@ import {
   isListType,
   isObjectType,
 } from 'graphql';
+import type { Client } from 'urql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openBrowser } from '../e2e/browser.ts';
 import { servePage } from '../e2e/shown-page.ts';
 import { type Door, openDoor } from '../support/door.ts';
 import { chromium, describeWith } from '../support/needs.ts';
 import { clientBlocks, clientStage, placeArtifacts } from './support/client-stage.ts';
+
+interface Rows {
+  readonly campaigns: {
+    readonly edges: readonly unknown[];
+    readonly pageInfo: { endCursor: string };
+  };
+}
 
 const stage = clientStage();
 const block = (name: string): string => clientBlocks.get(name) ?? `no block ${name}`;
@@ -62,6 +70,20 @@ describe('what docs/clients.md says about the graph', () => {
   });
 });
 
+it('the list of urql grows by the cursor of its next page', async () => {
+  const door = await openDoor({ AUTH_MODE: 'none' });
+  const { urqlClient } = await stage.load<{ urqlClient: (url: string) => Client }>('urql.ts');
+  const { Campaigns } = await stage.load<{ Campaigns: never }>('operations.ts');
+  const client = urqlClient(`${door.url}/graphql`);
+  let after: string | null = null;
+  for (const rows of [10, 20, 22]) {
+    const { data } = await client.query<Rows>(Campaigns, { after }).toPromise();
+    expect(data?.campaigns.edges).toHaveLength(rows);
+    after = data?.campaigns.pageInfo.endCursor ?? null;
+  }
+  await door.close();
+});
+
 describeWith(chromium, 'the lists of docs/clients.md in a browser', () => {
   let door: Door;
   let page: Awaited<ReturnType<typeof servePage>>;
@@ -79,7 +101,7 @@ describeWith(chromium, 'the lists of docs/clients.md in a browser', () => {
   /** A page around a list, with the provider of its client. */
   const app = (client: string, provider: string, value: string): string => `
 import { Suspense } from 'react';
-import { ${provider} as Provider } from '${value === 'client' ? '@apollo/client/react' : value === 'value' ? 'urql' : 'react-relay'}';
+import { ${provider} as Provider } from '${client === 'apollo' ? '@apollo/client/react' : 'react-relay'}';
 import { CampaignList } from './${client}-campaigns.tsx';
 import { ${client}${client === 'relay' ? 'Environment' : 'Client'} as connect } from './${client}.ts';
 
@@ -92,7 +114,6 @@ export default function App() {
 
   it.each([
     ['apollo', 'ApolloProvider', 'client'],
-    ['urql', 'Provider', 'value'],
     ['relay', 'RelayEnvironmentProvider', 'environment'],
   ])('%s: grow page by page, each row once', async (client, provider, value) => {
     stage.project.write('src/App.tsx', app(client, provider, value));

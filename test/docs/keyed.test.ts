@@ -1,4 +1,5 @@
 import type { ApolloClient } from '@apollo/client';
+import { parse } from 'graphql';
 import { Client, fetchExchange } from 'urql';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { idempotencyKey } from '../../client/idempotency-key.ts';
@@ -29,7 +30,9 @@ interface Answer {
   readonly data?: unknown;
   readonly error?: unknown;
 }
-type Create<C> = (client: C, variables: object, key: string) => Promise<Answer>;
+const CREATE = `mutation CreateCampaign($input: CreateCampaignInput!) {
+  createCampaign(input: $input) { __typename ... on Campaign { id name } ... on Error { message } }
+}`;
 type CreateByKey = (name: string, key: string) => Promise<Answer>;
 
 async function apollo(): Promise<CreateByKey> {
@@ -37,8 +40,14 @@ async function apollo(): Promise<CreateByKey> {
     'apollo.ts',
   );
   const client = apolloClient(`${door.url}/graphql`);
-  const recipe = await stage.load<{ createCampaign: Create<ApolloClient> }>('apollo-keyed.ts');
-  return (name, key) => recipe.createCampaign(client, { input: { name } }, key);
+  return (name, key) => {
+    const headers = { 'idempotency-key': `"${key}"` };
+    return client.mutate({
+      mutation: parse(CREATE),
+      variables: { input: { name } },
+      context: { headers },
+    });
+  };
 }
 
 async function urql(): Promise<CreateByKey> {
@@ -46,8 +55,10 @@ async function urql(): Promise<CreateByKey> {
   const exchanges = [fetchExchange];
   const url = `${door.url}/graphql`;
   const client = new Client({ url, fetch: retryingFetch(), fetchOptions, exchanges });
-  const recipe = await stage.load<{ createCampaign: Create<Client> }>('urql-keyed.ts');
-  return (name, key) => recipe.createCampaign(client, { input: { name } }, key);
+  return (name, key) => {
+    const headers = { prefer: 'wait=5', 'idempotency-key': `"${key}"` };
+    return client.mutation(CREATE, { input: { name } }, { fetchOptions: { headers } }).toPromise();
+  };
 }
 
 /** The campaigns of the API with a name. */
