@@ -1,5 +1,7 @@
+import { hash } from 'node:crypto';
 import { join } from 'node:path';
-import type { ApolloClient } from '@apollo/client';
+import { ApolloClient, ApolloLink, HttpLink, InMemoryCache } from '@apollo/client';
+import { PersistedQueryLink } from '@apollo/client/link/persisted-queries';
 import { parse } from 'graphql';
 import { type Environment, fetchQuery, type GraphQLTaggedNode } from 'relay-runtime';
 import type { Client } from 'urql';
@@ -55,7 +57,7 @@ describe('the listed operations of docs/frontend-reference.md', () => {
 
   it('are those that Apollo Client sends, and others are not answered', async () => {
     const page = pageAt('docs/frontend-reference.md');
-    const [, text = ''] = /^For Apollo Client, `text` is `(.*?)`/m.exec(page) ?? [];
+    const [, text = ''] = /^\*\*Apollo Client\*\*: `text` is `(.*?)`/m.exec(page) ?? [];
     const script = (blocksOf('docs/frontend-reference.md').get('persist.js') ?? '')
       .replace(
         /^import .* from 'urql';$/m,
@@ -65,8 +67,13 @@ describe('the listed operations of docs/frontend-reference.md', () => {
     stage.project.write('persist-apollo.js', script);
     await list('../persist-apollo.js');
     const uri = await openListed();
-    type Setup = { persistedClient: (uri: string) => ApolloClient };
-    const client = (await stage.load<Setup>('apollo-persisted.ts')).persistedClient(uri);
+    const persisted = new PersistedQueryLink({
+      sha256: (text: string) => hash('sha256', text),
+      retry: () => false,
+      disable: () => false,
+    });
+    const link = ApolloLink.from([persisted, new HttpLink({ uri })]);
+    const client = new ApolloClient({ cache: new InMemoryCache(), link });
     const { Campaigns, ChangeCampaign } = await stage.load<Operations>('operations.ts');
     expect((await client.query({ query: Campaigns })).data).toMatchObject(campaigns);
     const variables = { input } as never;
@@ -80,7 +87,7 @@ describe('the listed operations of docs/frontend-reference.md', () => {
   it('are those that the compiler of Relay lists', async () => {
     const { project } = stage;
     const page = pageAt('docs/frontend-reference.md');
-    const [, more = ''] = /^Relay's compiler writes the list itself: `(.*?)`/m.exec(page) ?? [];
+    const [, more = ''] = /`("persistConfig": .*?)`/.exec(page) ?? [];
     const config = JSON.parse(clientBlocks.get('relay.config.json') ?? '');
     project.write('relay.config.json', JSON.stringify({ ...config, ...JSON.parse(`{${more}}`) }));
     project.write('operations.json', '{}');

@@ -86,7 +86,7 @@ interface Block {
 export interface PageExample {
   /** Its beginning, for a test's title. */
   readonly title: string;
-  readonly kind: 'graphql' | 'curl' | 'program' | 'page';
+  readonly kind: 'graphql' | 'curl' | 'page';
   readonly text: string;
   /** The answers shown, one for each time it is asked. */
   readonly answers: readonly Block[];
@@ -109,7 +109,7 @@ export function fencedBlocks(markdown: string): Block[] {
 const answerLanguages = ['json', 'http', 'text'];
 
 /**
- * The examples of a page: each GraphQL, curl, JavaScript or HTML block with the answers that follow it.
+ * The examples of a page: each GraphQL, curl or HTML block with the answers that follow it.
  * A block that names a file is a file for those after it; an HTML one is an example as well.
  */
 export function pageExamples(markdown: string): PageExample[] {
@@ -139,7 +139,6 @@ function kindOf({ file, language, text }: Block): PageExample['kind'] | null {
   if (language === 'html') return 'page';
   if (file !== null) return null;
   if (language === 'graphql') return 'graphql';
-  if (language === 'js') return 'program';
   // A command that comes after others is a step of what they set up.
   return language === 'sh' && text.startsWith('curl ') ? 'curl' : null;
 }

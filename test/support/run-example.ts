@@ -1,13 +1,8 @@
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
 import { expect } from 'vitest';
 import { readCurl } from './curl.ts';
-import { start } from './process.ts';
 import type { PageExample } from './readme.ts';
 
-/** What came back: an answer of the gateway, or what a program or a web page has shown. */
+/** What came back. */
 export interface Shown {
   readonly status: number;
   readonly headers: Headers;
@@ -19,7 +14,6 @@ export const WRITTEN_URL = 'http://localhost:4000';
 
 /** Does what an example says, once, with the gateway at `url`. Web pages have a way of their own. */
 export async function runExample(example: PageExample, url: string): Promise<Shown> {
-  if (example.kind === 'program') return runProgram(example, url);
   const { target, ...request } =
     example.kind === 'curl'
       ? readCurl(example.text)
@@ -31,26 +25,6 @@ export async function runExample(example: PageExample, url: string): Promise<Sho
         };
   const response = await fetch(`${url}${target}`, request);
   return { status: response.status, headers: response.headers, text: await response.text() };
-}
-
-/**
- * Runs a JavaScript example beside the files that its page has shown before, with the package for frontends; its output
- * comes back.
- */
-async function runProgram({ files, text }: PageExample, url: string): Promise<Shown> {
-  const cwd = mkdtempSync(join(tmpdir(), 'example-'));
-  execFileSync(process.execPath, ['scripts/build-client.js']);
-  mkdirSync(join(cwd, 'node_modules'));
-  symlinkSync(resolve('client'), join(cwd, 'node_modules/links-market-client'));
-  const all = { ...files, 'package.json': '{"type":"module"}', 'main.js': text };
-  for (const [name, content] of Object.entries(all)) {
-    writeFileSync(join(cwd, name), content.replaceAll(WRITTEN_URL, url));
-  }
-  const program = start(process.execPath, ['main.js'], { cwd, env: {} });
-  const status = await program.ended;
-  rmSync(cwd, { recursive: true });
-  expect(status, program.output()).toBe(0);
-  return { status: 200, headers: new Headers(), text: program.output() };
 }
 
 /** Holds what came back to an answer that a page shows: its JSON, its status and headers, or lines. */

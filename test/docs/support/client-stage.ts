@@ -20,7 +20,7 @@ export function clientStage(): ClientStage {
   const project = makeProject();
   for (const [name, text] of [...road, ...clientBlocks]) {
     // What configures or runs beside the page stands beside `src/`.
-    if (/\.js(?:on)?$|^codegen\.ts$/.test(name)) project.write(name, text);
+    if (/\.js(?:on)?$/.test(name)) project.write(name, text);
     else if (/\.tsx?$/.test(name)) project.write(`src/${name}`, text);
   }
   beforeAll(async () => {
