@@ -26,26 +26,9 @@ describe('the recipes of docs/live.md', () => {
       include: ['*.ts'],
     };
     writeFileSync(join(stage.folder, 'tsconfig.json'), JSON.stringify(config));
-    expect(stage.names).toEqual([
-      'age.ts',
-      'campaigns.ts',
-      'event-source.ts',
-      'apollo.ts',
-      'urql.ts',
-      'relay.ts',
-    ]);
+    expect(stage.names).toEqual(['campaigns.ts', 'apollo.ts', 'relay.ts']);
     const tsc = start(process.execPath, [TSC, '-p', stage.folder], { cwd: '.', env: {} });
     expect(await tsc.ended, tsc.output()).toBe(0);
-  });
-
-  it('show how old an answer is by now', async () => {
-    type Module = { ageText: (times: object, sinceMs: number) => string };
-    const { ageText } = await stage.load<Module>('age.ts');
-    expect(ageText({ ageMs: 37_000, nextRefreshInMs: 15_000 }, 3000)).toBe(
-      '40 s old, next in 12 s',
-    );
-    expect(ageText({ ageMs: 1000, nextRefreshInMs: null }, 0)).toBe('1 s old');
-    expect(ageText({ ageMs: 0, nextRefreshInMs: 500 }, 9000)).toBe('9 s old, next in 0 s');
   });
 
   it('bring a page what others change, share what is the same, and say why they end', async () => {
@@ -89,44 +72,27 @@ describe('the recipes of docs/live.md', () => {
     );
     await until(() => ended, [expect.objectContaining({ code: 'UPSTREAM_UNAUTHENTICATED' })]);
   });
+});
 
-  it('work with EventSource alone', async () => {
-    vi.stubGlobal('EventSource', EventSource);
-    type Events = (
-      url: string,
-      query: string,
-      onResult: (result: { data?: unknown; errors?: unknown }) => void,
-      onEnd: () => void,
-      onState?: (state: string) => void,
-    ) => () => void;
-    const { liveEvents } = await stage.load<{ liveEvents: Events }>('event-source.ts');
-    const names: unknown[] = [];
-    const onEnd = vi.fn();
-    const states: string[] = [];
-    stage.ends.push(
-      liveEvents(
-        stage.url,
-        LIVE,
-        ({ data }) => names.push(firstName(data)),
-        onEnd,
-        (state) => states.push(state),
-      ),
-    );
-    await until(() => names, ['Closing sale, old shop']);
-    expect(states).toEqual(['open']);
-    await stage.rename('Spring sale');
-    await until(() => names, ['Closing sale, old shop', 'Spring sale']);
-    await stage.door.clock.advance(300_000);
-    await until(() => states, ['open', 'waiting', 'open']);
-    expect(onEnd).not.toHaveBeenCalled();
-    for (const end of stage.ends.splice(0)) end();
-    await until(stage.streams, 0);
-
-    const told: unknown[] = [];
-    stage.ends.push(liveEvents(stage.url, WRONG, ({ errors }) => told.push(errors), onEnd));
-    await until(() => onEnd.mock.calls.length, 1);
-    expect(told).toEqual([[expect.objectContaining({ message: expect.stringContaining('nome') })]]);
+it('EventSource reads results, comes back when a stream has come to its age, and is told its end', async () => {
+  const open = (query: string) => {
+    const source = new EventSource(`${stage.url}?${new URLSearchParams({ query })}`);
+    stage.ends.push(() => source.close());
+    return source;
+  };
+  const source = open(LIVE);
+  const names: unknown[] = [];
+  source.addEventListener('next', (event) => {
+    names.push(firstName(JSON.parse((event as MessageEvent<string>).data).data));
   });
+  await until(() => names, ['Closing sale, old shop']);
+  await stage.door.clock.advance(300_000);
+  await stage.rename('Spring sale');
+  await until(() => names.at(-1), 'Spring sale');
+
+  const complete = vi.fn();
+  open(WRONG).addEventListener('complete', complete);
+  await until(() => complete.mock.calls.length, 1);
 });
 
 describe('graphql-sse as it is', () => {

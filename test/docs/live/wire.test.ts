@@ -113,13 +113,15 @@ describe('the wire of docs/live.md', () => {
     expect(await rest()).toMatch(/^retry: \d+\n\n$/);
   });
 
-  it('shows what one stream too many is told', async () => {
+  it('says that a stream is one too many', async () => {
     door = await openDoor({ AUTH_MODE: 'none', liveMaxStreamsPerCaller: '1' });
     await reader(await ask(door.url)).event();
     const accept = 'text/event-stream;live=age, application/json';
     const response = await ask(door.url, { Accept: accept });
     expect(response.status).toBe(429);
-    expect(await response.json()).toEqual(JSON.parse(block('too-many.json')));
+    expect(await response.json()).toMatchObject({
+      errors: [{ extensions: { code: 'TOO_MANY_STREAMS', retryAfterMs: 15_000 } }],
+    });
     // Without JSON in `Accept`, the same as one event.
     const event = await ask(door.url);
     expect(event.status).toBe(429);
