@@ -1,5 +1,7 @@
 import { type CallerClasses, classRules, DEFAULT_CLASS } from '../auth/caller-class.ts';
+import { callerOfKey } from '../observe/callers.ts';
 import type { Hour } from '../observe/history/history.ts';
+import { wordsOf } from '../observe/history/minutes.ts';
 import type { ClassQuota } from '../operators/class-quotas.ts';
 import type { Client } from '../upstream/client.ts';
 import type { ClassState } from './console-state.ts';
@@ -18,15 +20,20 @@ export interface ClassParts {
  * Each configured class, that of agents if it has sent requests in the last hour, and the default, as they are now; none
  * if there is only the default.
  */
-export function classStates(parts: ClassParts, hour: Pick<Hour, 'classes'>): ClassState[] {
+export function classStates(parts: ClassParts, { spenders }: Pick<Hour, 'spenders'>): ClassState[] {
   const { classes, clients, configured } = parts;
-  const sending = new Set(hour.classes.map(({ callerClass }) => callerClass));
+  const sent = [...spenders].flatMap(([key, { sends = 0 }]) => {
+    const [, caller] = wordsOf(key);
+    const { callerClass = DEFAULT_CLASS } = callerOfKey(caller);
+    return caller !== '' && sends > 0 ? [{ callerClass, sends }] : [];
+  });
+  const sending = new Set(sent.map(({ callerClass }) => callerClass));
   const shown = [...classes.keys()].filter((name) => configured.has(name) || sending.has(name));
   if (shown.length === 0) return [];
   const names = [...new Set([...shown, DEFAULT_CLASS])];
   const sends = new Sums(names);
   const waiting = new Sums(names);
-  for (const each of hour.classes) sends.add(each.callerClass, each.sends);
+  for (const each of sent) sends.add(each.callerClass, each.sends);
   for (const { budgets } of clients) {
     for (const budget of budgets) {
       if (budget.state.queued === 0) continue;

@@ -2,10 +2,9 @@ import type { UpstreamName } from '../errors.ts';
 import type { JobRecord } from '../jobs/job.ts';
 import type { QueueLane } from '../observe/events.ts';
 import type { LoggedEvent } from '../observe/history/event-log.ts';
-import type { ResourceHour } from '../observe/history/history.ts';
+import type { ResourceHour, SendMinutes } from '../observe/history/history.ts';
 import type { OperationCost } from '../observe/history/operations.ts';
 import type { Recent } from '../observe/history/recent.ts';
-import type { SendSteps } from '../observe/history/sends.ts';
 import type { Readiness } from '../operators/readiness.ts';
 import type { Member } from '../upstream/budget/shared/shared-budgets.ts';
 
@@ -61,7 +60,7 @@ export interface UpstreamState {
   readonly answeredMsAgo: number | null;
   /** Those that are taken, the first to be free first; the first 120 of them. */
   readonly slots: readonly SlotState[];
-  readonly history: SendSteps;
+  readonly history: SendMinutes;
 }
 
 /** A request that waits for a slot. */
@@ -164,7 +163,7 @@ export interface JobRow {
 }
 
 /** The cache entries of one resource. */
-export interface CacheState extends ResourceHour {
+export interface CacheState extends Required<ResourceHour> {
   readonly resource: string;
   readonly upstream: UpstreamName;
   readonly fresh: number;

@@ -1,6 +1,8 @@
 import type { UpstreamName } from '../errors.ts';
-import { callerKey, callerOfKey, type NamedCaller } from '../observe/callers.ts';
+import { callerOfKey } from '../observe/callers.ts';
 import type { Hour } from '../observe/history/history.ts';
+import { OTHERS as OTHER_NAMES, wordsOf } from '../observe/history/minutes.ts';
+import { operationCost } from '../observe/history/operations.ts';
 import { type Resource, resourceNames } from '../resources.ts';
 import type { SurveyedResource } from '../upstream/cache/survey.ts';
 import type { CacheState, OperationState, SpenderState } from './console-state.ts';
@@ -18,48 +20,29 @@ const HINT_LEAST = 20;
 /** The factor of a proposed ttl: it saves four of five of its renewals. */
 const LONGER = 5;
 
-/** The callers or operations with most requests in the last hour. `shown` makes a name displayable. */
+/** The callers with most requests in the last hour. `shown` makes a name displayable. */
 export function spenderStates(
-  { foreign, refreshes, spenders }: Hour,
+  { foreign, spenders }: Hour,
   shown: (name: string) => string,
 ): SpenderState[] {
-  const callers = new Map<string, Map<string, number>>();
-  for (const row of spenders.rows) {
-    const key = callerKey(row);
-    const resources = callers.get(key) ?? new Map<string, number>();
-    callers.set(key, resources.set(row.resource, row.sends));
+  const callers = new Map<string, { resource: string; sends: number }[]>();
+  for (const [key, { sends = 0 }] of spenders) {
+    const [resource, caller] = key === OTHER_NAMES ? ['', OTHERS] : wordsOf(key);
+    callers.set(caller, [...(callers.get(caller) ?? []), { resource, sends }]);
   }
-  const refreshed = refreshes.map(({ resource, sends }) => [resource, sends] as const);
-  return [
-    ...[...callers].map(([key, resources]) => callerSpender(callerOfKey(key), resources, shown)),
-    { ...spender('caller', OTHERS, new Map()), sends: spenders.others },
-    spender('refreshes', null, new Map(refreshed)),
-    { ...spender('foreign', null, new Map()), sends: foreign },
-  ]
+  const own = [...callers].map(([key, resources]): SpenderState => {
+    const sends = resources.reduce((sum, each) => sum + each.sends, 0);
+    if (key === OTHERS) return { kind: 'caller', name: OTHERS, sends, resources: [] };
+    const most = resources.filter((each) => each.sends > 0).sort((a, b) => b.sends - a.sends);
+    const rest = { sends, resources: most.slice(0, RESOURCES_SHOWN) };
+    if (key === '') return { kind: 'refreshes', name: null, ...rest };
+    const { caller, callerClass } = callerOfKey(key);
+    return { kind: 'caller', name: shown(caller), callerClass, ...rest };
+  });
+  return [...own, { kind: 'foreign' as const, name: null, sends: foreign, resources: [] }]
     .filter(({ sends }) => sends > 0)
     .sort((a, b) => b.sends - a.sends)
     .slice(0, ROWS_SHOWN);
-}
-
-function callerSpender(
-  { caller, callerClass }: NamedCaller,
-  sendsByResource: ReadonlyMap<string, number>,
-  shown: (name: string) => string,
-): SpenderState {
-  return { ...spender('caller', shown(caller), sendsByResource), callerClass };
-}
-
-function spender(
-  kind: SpenderState['kind'],
-  name: string | null,
-  sendsByResource: ReadonlyMap<string, number>,
-): SpenderState {
-  const resources = [...sendsByResource]
-    .map(([resource, sends]) => ({ resource, sends }))
-    .filter(({ sends }) => sends > 0)
-    .sort((a, b) => b.sends - a.sends);
-  const sends = resources.reduce((sum, each) => sum + each.sends, 0);
-  return { kind, name, sends, resources: resources.slice(0, RESOURCES_SHOWN) };
 }
 
 /** What operations have cost in the last hour, the most requests first. */
@@ -67,11 +50,11 @@ export function operationStates(
   { operations }: Hour,
   shown: (name: string) => string,
 ): OperationState[] {
-  return [
-    ...operations.rows.map((row) => ({ ...row, name: row.name && shown(row.name) })),
-    { ...operations.others, type: '', name: OTHERS },
-  ]
-    .filter(({ runs }) => runs > 0)
+  return [...operations]
+    .map(([key, sums]) => {
+      const [type, name] = key === OTHER_NAMES ? ['', OTHERS] : wordsOf(key);
+      return { type, name: name === '' ? null : shown(name), ...operationCost(sums) };
+    })
     .sort((a, b) => b.calls - a.calls || b.saved - a.saved)
     .slice(0, ROWS_SHOWN);
 }
@@ -80,15 +63,16 @@ export function operationStates(
 export function cacheStates(
   upstreams: readonly UpstreamName[],
   {
-    hour: { resources, sends },
+    hour: { resources, spenders },
     surveyed,
     ttlMs,
   }: {
-    readonly hour: Pick<Hour, 'resources' | 'sends'>;
+    readonly hour: Pick<Hour, 'resources' | 'spenders'>;
     readonly surveyed: ReadonlyMap<string, SurveyedResource>;
     readonly ttlMs: Readonly<Record<Resource, number>>;
   },
 ): CacheState[] {
+  const sends = [...spenders.values()].reduce((sum, row) => sum + (row.sends ?? 0), 0);
   const states = upstreams.flatMap((upstream) =>
     resourceNames.map((resource): CacheState & { readonly resource: Resource } => {
       const entries = surveyed.get(`${upstream} ${resource}`);
@@ -99,7 +83,8 @@ export function cacheStates(
         stale: entries?.stale ?? 0,
         oldestMs: entries ? Math.round(entries.oldestMs) : null,
         ttlMs: ttlMs[resource],
-        ...(resources.get(`${upstream} ${resource}`) ?? { reads: 0, hits: 0, renewals: 0 }),
+        ...{ reads: 0, hits: 0, renewals: 0 },
+        ...resources.get(`${upstream} ${resource}`),
         hint: null,
       };
     }),

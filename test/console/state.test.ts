@@ -163,8 +163,8 @@ describe('The state of an upstream', () => {
     await read;
     const after = await stage.look(busy);
     expect(after.waiting).toEqual([]);
-    expect(history.queued.at(-1)).toBe(2);
-    expect(after.history.queued.at(-1)).toBe(0);
+    expect(history.maxQueued.at(-1)).toBe(2);
+    expect(after.history.maxQueued.at(-1)).toBe(0);
   });
 
   it('lists at most fifty waiting requests, the most urgent first and refreshes last', async () => {

@@ -1,73 +1,59 @@
 import { type UpstreamName, upstreamTitle } from '../../errors.ts';
 import type { Clock } from '../../scheduling/clock.ts';
-import { callerKey, callerOfKey, keptCaller, type NamedCaller } from '../callers.ts';
+import { callerKey, keptCaller } from '../callers.ts';
 import { copiedName, type EventReader } from '../event-stream.ts';
 import type { EventRows } from '../events.ts';
-import { Counts, CountTable, HOUR } from './counts.ts';
 import { EventLog, type LoggedEvent } from './event-log.ts';
-import {
-  fastAmounts,
-  OPERATION_FIELDS,
-  type OperationCost,
-  operationAmounts,
-  operationCost,
-} from './operations.ts';
-import { type Recent, RecentCounts } from './recent.ts';
-import { type SendSteps, Sends } from './sends.ts';
+import { HOUR, MINUTE_MS, Minutes, type Row } from './minutes.ts';
+import { failureCodes, fastAmounts, type OperationField, operationAmounts } from './operations.ts';
+import { type Recent, recentOperations, recentSpenders } from './recent.ts';
 
-/** Maximum number of separately counted operation names, and of pairs of a caller and a resource. */
-const OPERATIONS_COUNTED = 128;
-const SPENDERS_COUNTED = 400;
-/** Maximum number of classes of callers: more than can be configured. */
-const CLASSES_COUNTED = 32;
-/** Maximum number of resources: more than exist. */
-const RESOURCES_COUNTED = 64;
+/** Minutes that count as recent. */
+const RECENT = 5;
 
-/** The fields of a resource. */
-const READS = 0;
-const HITS = 1;
-const RENEWALS = 2;
+/**
+ * What is counted of the requests to one upstream: by lane, those of other processes and users of the key, those that the
+ * upstream refused for its rate limit, those that failed, and how many waited at most.
+ */
+const SEND_FIELDS = [
+  'write',
+  'interactive',
+  'refresh',
+  'bulk',
+  'foreign',
+  'refused',
+  'failed',
+  'maxQueued',
+] as const;
+type SendField = (typeof SEND_FIELDS)[number];
 
-/** Requests of one caller, or of refreshes, for one resource in the last hour. */
-interface SpenderHour extends NamedCaller {
-  readonly resource: string;
-  readonly sends: number;
-}
+/** The requests to one upstream in each minute of an hour: the oldest first, the last one is under way. */
+export type SendMinutes = Readonly<Record<SendField, readonly number[]>>;
 
-/** The last hour in total. `others`: of names removed for newer ones. */
+/** The counts of the last hour. Their names are keys, see `wordsOf`. */
 export interface Hour {
-  /** Requests to all upstreams. */
-  readonly sends: number;
+  /** By resource and `callerKey`; without a caller they are refreshes. */
+  readonly spenders: ReadonlyMap<string, Row<'sends'>>;
+  /** By type and name of the operation. */
+  readonly operations: ReadonlyMap<string, Row<OperationField>>;
+  /** By upstream and resource. */
+  readonly resources: ReadonlyMap<string, ResourceHour>;
   /** Requests of co-tenants. */
   readonly foreign: number;
-  readonly spenders: { readonly rows: readonly SpenderHour[]; readonly others: number };
-  readonly refreshes: readonly SpenderHour[];
-  /** Requests by the class of their callers, without refreshes. */
-  readonly classes: readonly { readonly callerClass: string; readonly sends: number }[];
-  readonly operations: {
-    /** `name` is null for all of a type without a name. */
-    readonly rows: readonly (OperationCost & {
-      readonly type: string;
-      readonly name: string | null;
-    })[];
-    readonly others: OperationCost;
-  };
-  /** By upstream and resource, as in `LINKS channels`. */
-  readonly resources: ReadonlyMap<string, ResourceHour>;
 }
 
 /** The last hour of one resource. */
-export interface ResourceHour {
-  readonly reads: number;
+export type ResourceHour = Row<
+  | 'reads'
   /** Those of them that cost nothing. */
-  readonly hits: number;
+  | 'hits'
   /** Requests that only its ttl made necessary: refreshes, and misses of expired entries. */
-  readonly renewals: number;
-}
+  | 'renewals'
+>;
 
 /**
- * The last hour for the console: requests in steps, sums of callers, classes, operations and resources, the failures of
- * five minutes, and the latest events. It always takes less than 1 MiB.
+ * The last hour for the console, in minutes: requests, operations, resources and failures, and the latest events. It
+ * takes at most some MiB, with 100 different names in each minute; usually far less.
  */
 export class History implements EventReader {
   readonly #clock: Clock;
@@ -75,14 +61,18 @@ export class History implements EventReader {
   readonly #isReachable: (upstream: UpstreamName) => boolean;
   /** When the last request left, on `clock.now()`; `null` before the first. */
   #sentAt: number | null = null;
-  readonly #sends: Readonly<Record<UpstreamName, Sends>>;
-  readonly #operations: CountTable;
-  readonly #spenders: CountTable;
-  readonly #refreshes: CountTable;
-  readonly #classes: CountTable;
-  readonly #resources: CountTable;
-  readonly #foreign: Counts;
-  readonly #recent: RecentCounts;
+  /** By upstream. */
+  readonly #sends = new Minutes<SendField>();
+  /** By resource and caller; without a caller they are refreshes. */
+  readonly #spenders = new Minutes<'sends'>();
+  /** By upstream and resource. */
+  readonly #resources = new Minutes<'reads' | 'hits' | 'renewals'>();
+  /** By type and name. */
+  readonly #operations = new Minutes<OperationField>();
+  /** By code, and by code and caller. */
+  readonly #codes = new Minutes<'failed'>();
+  /** Number of waiting requests, and since when that is counted. */
+  readonly #waiting = { LINKS: { count: 0, since: 0 }, MARKET: { count: 0, since: 0 } };
   readonly #unreachable = new Set<UpstreamName>();
   /** What has happened, for people. */
   readonly log: EventLog;
@@ -90,17 +80,9 @@ export class History implements EventReader {
   constructor(clock: Clock, isReachable: (upstream: UpstreamName) => boolean) {
     this.#clock = clock;
     this.#isReachable = isReachable;
-    const now = clock.now();
-    this.#sends = { LINKS: new Sends(now), MARKET: new Sends(now) };
-    this.#operations = new CountTable(OPERATIONS_COUNTED, OPERATION_FIELDS, HOUR, now);
-    this.#spenders = new CountTable(SPENDERS_COUNTED, 1, HOUR, now);
-    this.#refreshes = new CountTable(RESOURCES_COUNTED, 1, HOUR, now);
-    this.#classes = new CountTable(CLASSES_COUNTED, 1, HOUR, now);
-    this.#resources = new CountTable(RESOURCES_COUNTED, RENEWALS + 1, HOUR, now);
-    this.#foreign = new Counts(1, HOUR, now);
-    this.#recent = new RecentCounts(now);
     this.log = new EventLog(clock);
   }
+
   listening({ version }: EventRows['listening']): void {
     this.log.add('started', `Version ${version} started.`);
   }
@@ -117,14 +99,11 @@ export class History implements EventReader {
   /** Counts a request when it is sent, or reverses the count if it was not sent. */
   #countSent(request: EventRows['requestSent'], times: 1 | -1): void {
     const { callerClass, lane, renews, resource, sentAt, upstream } = request;
-    this.#sends[upstream].count(sentAt, lane, times);
+    this.#sends.add(sentAt, upstream, { [lane]: times });
     const caller = keptCaller(request.caller, callerClass);
-    const spenders = caller === null ? this.#refreshes : this.#spenders;
     // A resource has no space in it.
-    spenders.count(`${resource} ${caller ? callerKey(caller) : ''}`, sentAt, [[0, times]]);
-    if (callerClass !== null) this.#classes.count(copiedName(callerClass), sentAt, [[0, times]]);
-    this.#recent.sent(sentAt, caller, times);
-    if (renews) this.#resources.count(`${upstream} ${resource}`, sentAt, [[RENEWALS, times]]);
+    this.#spenders.add(sentAt, `${resource} ${caller ? callerKey(caller) : ''}`, { sends: times });
+    if (renews) this.#resources.add(sentAt, `${upstream} ${resource}`, { renewals: times });
   }
 
   requestEnded({ at, outcome, request }: EventRows['requestEnded']): void {
@@ -138,7 +117,7 @@ export class History implements EventReader {
     if (code !== 'OK' && code !== 'CANCELED' && code !== 'UPSTREAM_REJECTED') {
       const [kind, cause] =
         code === 'REFUSED' ? (['refused', 'rate limit'] as const) : (['failed', reason] as const);
-      this.#sends[upstream].count(at, kind, 1);
+      this.#sends.add(at, upstream, { [kind]: 1 });
       const requestId = asker?.requestId ?? null;
       const whom = { caller: keptCaller(caller, callerClass), requestId };
       this.log.add(kind, `${name}: ${method} ${resource}`, cause, whom);
@@ -149,22 +128,31 @@ export class History implements EventReader {
   }
 
   reads({ resource, result, times, upstream }: EventRows['reads']): void {
-    const now = this.#clock.now();
-    this.#recent.read(now, result, times);
-    this.#resources.count(`${upstream} ${resource}`, now, [
-      [READS, times],
-      [HITS, result === 'miss' ? 0 : times],
-    ]);
+    const hits = result === 'miss' ? 0 : times;
+    this.#resources.add(this.#clock.now(), `${upstream} ${resource}`, { reads: times, hits });
   }
 
   queue({ change, upstream }: EventRows['queue']): void {
-    this.#sends[upstream].queue(this.#clock.now(), change);
+    this.#countWaiting(upstream);
+    const waiting = this.#waiting[upstream];
+    waiting.count = Math.max(0, waiting.count + change);
+  }
+
+  /** Counts those that have waited until now in each minute in which they did. */
+  #countWaiting(upstream: UpstreamName): void {
+    const waiting = this.#waiting[upstream];
+    const now = this.#clock.now();
+    const from = Math.max(waiting.since, now - HOUR * MINUTE_MS);
+    waiting.since = now;
+    // A request that got its slot at the same time did not wait.
+    if (waiting.count === 0 || from === now) return;
+    const maxQueued = waiting.count;
+    for (let at = from; at < now; at += MINUTE_MS) this.#sends.add(at, upstream, { maxQueued });
+    this.#sends.add(now, upstream, { maxQueued });
   }
 
   foreign({ count, upstream }: EventRows['foreign']): void {
-    const now = this.#clock.now();
-    this.#sends[upstream].count(now, 'foreign', count);
-    this.#foreign.add(now, [[0, count]]);
+    this.#sends.add(this.#clock.now(), upstream, { foreign: count });
   }
 
   paused({ ms, upstream }: EventRows['paused']): void {
@@ -205,37 +193,54 @@ export class History implements EventReader {
   operationEnded({ at, record }: EventRows['operationEnded']): void {
     const { name, requestId, type } = record;
     const shown = name === null ? null : copiedName(name);
-    const caller = keptCaller(record.caller, record.callerClass);
-    this.#operations.count(`${type} ${shown ?? ''}`, at, operationAmounts(record));
-    const codes = this.#recent.ended(at, record, caller);
+    const codes = failureCodes(record);
+    this.#operations.add(at, `${type} ${shown ?? ''}`, operationAmounts(record, codes));
     if (codes.length === 0) return;
+    const caller = keptCaller(record.caller, record.callerClass);
+    for (const code of codes) {
+      this.#codes.add(at, code, { failed: 1 });
+      // A code has no space in it.
+      this.#codes.add(at, `${code} ${callerKey(caller ?? { caller: '' })}`, { failed: 1 });
+    }
     const what = shown ?? `unnamed ${type}`;
     this.log.add('operation-failed', what, codes.join(', '), { caller, requestId });
   }
 
   answeredInBulk({ maxAgeMs, names }: EventRows['answeredInBulk']): void {
-    const now = this.#clock.now();
     for (const [name, { runs, saved }] of names) {
-      const shown = name === null ? '' : copiedName(name);
-      this.#operations.count(`query ${shown}`, now, fastAmounts(runs, saved));
-      this.#recent.answered(now, runs, maxAgeMs);
+      const key = `query ${name === null ? '' : copiedName(name)}`;
+      this.#operations.add(this.#clock.now(), key, fastAmounts(runs, saved, maxAgeMs));
     }
   }
 
   /** An hour of requests to one upstream. */
-  sends(upstream: UpstreamName): SendSteps {
-    return this.#sends[upstream].steps(this.#clock);
+  sends(upstream: UpstreamName): SendMinutes {
+    this.#countWaiting(upstream);
+    const minutes = this.#sends.columns(this.#clock.now());
+    const columns = SEND_FIELDS.map((field) => [
+      field,
+      minutes.map((names) => names.get(upstream)?.[field] ?? 0),
+    ]);
+    return Object.fromEntries(columns) as SendMinutes;
   }
 
   /** The last five minutes. */
   get recent(): Recent {
-    return this.#recent.at(this.#clock.now());
+    const now = this.#clock.now();
+    const codes = this.#codes.sums(now, RECENT);
+    const { hits = 0, reads = 0 } = this.#resources.total(now, RECENT);
+    return {
+      ...recentOperations(this.#operations.total(now, RECENT), codes),
+      reads,
+      hits,
+      ...recentSpenders(this.#spenders.sums(now, RECENT)),
+    };
   }
 
   /** The share of operations that failed in the last five minutes. */
   get failedShare(): number {
-    const { failed, operations } = this.recent;
-    return operations > 0 ? failed / operations : 0;
+    const { ended = 0, failed = 0 } = this.#operations.total(this.#clock.now(), RECENT);
+    return ended > 0 ? failed / ended : 0;
   }
 
   /** Milliseconds since the last request left; `null` before the first. */
@@ -246,43 +251,11 @@ export class History implements EventReader {
   /** The last hour. */
   get hour(): Hour {
     const now = this.#clock.now();
-    const spenders = {
-      rows: this.#spenders.rows(now).map(spenderHour),
-      others: this.#spenders.others(now)[0] as number,
-    };
-    const refreshes = this.#refreshes.rows(now).map(spenderHour);
-    const sends = [...spenders.rows, ...refreshes].reduce((sum, row) => sum + row.sends, 0);
     return {
-      sends: sends + spenders.others,
-      foreign: this.#foreign.sums(now)[0] as number,
-      spenders,
-      refreshes,
-      classes: this.#classes
-        .rows(now)
-        .map(([callerClass, [sends = 0]]) => ({ callerClass, sends })),
-      operations: {
-        rows: this.#operations.rows(now).map(([key, sums]) => {
-          const [type, name] = twoOf(key);
-          return { type, name: name || null, ...operationCost(sums) };
-        }),
-        others: operationCost(this.#operations.others(now)),
-      },
-      resources: new Map(
-        this.#resources
-          .rows(now)
-          .map(([key, [reads = 0, hits = 0, renewals = 0]]) => [key, { reads, hits, renewals }]),
-      ),
+      spenders: this.#spenders.sums(now),
+      operations: this.#operations.sums(now),
+      resources: this.#resources.sums(now),
+      foreign: this.#sends.total(now).foreign ?? 0,
     };
   }
-}
-
-function spenderHour([key, sums]: [key: string, sums: number[]]): SpenderHour {
-  const [resource, caller] = twoOf(key);
-  return { resource, ...callerOfKey(caller), sends: sums[0] as number };
-}
-
-/** The two words of a key: the first contains no space. */
-function twoOf(key: string): [first: string, rest: string] {
-  const end = key.indexOf(' ');
-  return [key.slice(0, end), key.slice(end + 1)];
 }

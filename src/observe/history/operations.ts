@@ -1,23 +1,30 @@
 import type { OperationRecord } from '../events.ts';
-import type { Amounts } from './counts.ts';
+import type { Row } from './minutes.ts';
 
-const RUNS = 0;
-const CALLS = 1;
-const SAVED = 2;
-const ERRORS = 3;
-const WAITS = 4;
 /** Buckets of durations, each of which reaches twice as far as the one before: from 1 ms to more than two minutes. */
 const BUCKETS = 18;
-const DURATIONS = WAITS + BUCKETS;
-
-/** Fields that are counted for each name of an operation. */
-export const OPERATION_FIELDS = DURATIONS + BUCKETS;
-
 /** Codes of one operation that are counted and shown. */
 const CODES_SHOWN = 5;
 /** Codes of callers' mistakes, which no operator can fix. */
 const CALLERS_FAULT =
   /^(GRAPHQL|BAD|PERSISTED|OPERATION|TOO|IDEMPOTENCY)_|^UNAUTHENTICATED$|^FORBIDDEN$/;
+
+type Timed = 'wait' | 'duration';
+
+/**
+ * What is counted of the operations of a name. `ended`: without those whose caller hung up and those that `rejected`
+ * counts, which have only mistakes of their caller. `failed`: those of them with other errors.
+ */
+export type OperationField =
+  | 'runs'
+  | 'calls'
+  | 'saved'
+  | 'errors'
+  | 'ended'
+  | 'failed'
+  | 'rejected'
+  | 'maxAgeMs'
+  | `${Timed}${number}`;
 
 /** The cost of the operations of one name. */
 export interface OperationCost {
@@ -33,34 +40,30 @@ export interface OperationCost {
   readonly durationP95Ms: number;
 }
 
-/** The counts of a completed operation. */
-export function operationAmounts(record: OperationRecord): Amounts {
-  const { calls, durationMs, outcome, saved, waitedMs } = record;
-  return [
-    [RUNS, 1],
-    [CALLS, calls],
-    [SAVED, saved],
-    [ERRORS, Number(outcome === 'partial' || outcome === 'failed')],
-    [WAITS + bucketOf(waitedMs), 1],
-    [DURATIONS + bucketOf(durationMs), 1],
-  ];
+/** The counts of a completed operation that failed with these codes. */
+export function operationAmounts(
+  record: OperationRecord,
+  failures: readonly string[],
+): Row<OperationField> {
+  const { calls, durationMs, maxAgeMs, outcome, saved, waitedMs } = record;
+  const errors = Number(outcome === 'partial' || outcome === 'failed');
+  const run = { runs: 1, calls, saved, errors, [`duration${bucketOf(durationMs)}`]: 1 };
+  if (outcome === 'canceled') return run;
+  if (errors > 0 && failures.length === 0) return { ...run, rejected: 1 };
+  const failed = Number(failures.length > 0);
+  return { ...run, ended: 1, failed, maxAgeMs, [`wait${bucketOf(waitedMs)}`]: 1 };
 }
 
 /** The counts of `runs` operations on the fast path, with no duration and no wait. */
-export function fastAmounts(runs: number, saved: number): Amounts {
-  return [
-    [RUNS, runs],
-    [SAVED, saved],
-    [WAITS, runs],
-    [DURATIONS, runs],
-  ];
+export function fastAmounts(runs: number, saved: number, maxAgeMs: number): Row<OperationField> {
+  return { runs, saved, ended: runs, wait0: runs, duration0: runs, maxAgeMs };
 }
 
 /** The cost for the sums of counts. */
-export function operationCost(sums: readonly number[]): OperationCost {
-  const [runs = 0, calls = 0, saved = 0, errors = 0] = sums;
-  const waitP95Ms = p95(sums.slice(WAITS, DURATIONS));
-  return { runs, calls, saved, errors, waitP95Ms, durationP95Ms: p95(sums.slice(DURATIONS)) };
+export function operationCost(sums: Row<OperationField>): OperationCost {
+  const { calls = 0, errors = 0, runs = 0, saved = 0 } = sums;
+  const waitP95Ms = p95(sums, 'wait');
+  return { runs, calls, saved, errors, waitP95Ms, durationP95Ms: p95(sums, 'duration') };
 }
 
 /** Why an operation failed, without mistakes of its caller; empty where it did not fail, or its caller hung up. */
@@ -74,7 +77,8 @@ function bucketOf(ms: number): number {
 }
 
 /** The percentile of values counted by bucket. Those in the first bucket, below a millisecond, are shown as 0. */
-function p95(counts: readonly number[]): number {
+function p95(sums: Row<OperationField>, timed: Timed): number {
+  const counts = Array.from({ length: BUCKETS }, (_, bucket) => sums[`${timed}${bucket}`] ?? 0);
   let rank = 0.95 * counts.reduce((sum, count) => sum + count, 0);
   const bucket = counts.findIndex((count) => (rank -= count) <= 0);
   if (bucket <= 0) return 0;

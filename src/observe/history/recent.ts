@@ -1,36 +1,13 @@
-import { callerKey, callerOfKey, type NamedCaller } from '../callers.ts';
-import type { OperationRecord, ReadResult } from '../events.ts';
-import { Counts, CountTable, FIVE_MINUTES } from './counts.ts';
-import {
-  failureCodes,
-  fastAmounts,
-  OPERATION_FIELDS,
-  operationAmounts,
-  operationCost,
-} from './operations.ts';
+import { callerOfKey } from '../callers.ts';
+import { OTHERS, type Row, wordsOf } from './minutes.ts';
+import { type OperationField, operationCost } from './operations.ts';
 
 /** The shares of failed operations from which the gateway counts as degraded, and as failing. */
 const DEGRADED_SHARE = 0.05;
 const FAILING_SHARE = 0.2;
-
-/** Maximum number of separately counted codes, of pairs of a code and a caller, and of callers. */
-const CODES_COUNTED = 32;
-const CALLERS_COUNTED = 200;
 /** Maximum number of shown codes and callers, and of shown callers for each code. */
 const SHOWN = 5;
 const CALLERS_SHOWN = 3;
-
-/** Fields behind those of operations. */
-const FAILED = OPERATION_FIELDS;
-const REJECTED = FAILED + 1;
-const READS = REJECTED + 1;
-const HITS = READS + 1;
-const MAX_AGE = HITS + 1;
-const FIELDS = MAX_AGE + 1;
-
-const ONE = [[0, 1]] as const;
-/** Stands for refreshes among the keys of callers, which contain a space. */
-const REFRESHES = '';
 
 /** A number of something of one caller; `null`: refreshes. */
 interface CallerCount {
@@ -69,92 +46,54 @@ export interface Recent {
   readonly spenders: readonly CallerCount[];
 }
 
-/** Counts the last five minutes in bounded memory. */
-export class RecentCounts {
-  readonly #all: Counts;
-  readonly #codes: CountTable;
-  readonly #pairs: CountTable;
-  readonly #spenders: CountTable;
-
-  constructor(now: number) {
-    this.#all = new Counts(FIELDS, FIVE_MINUTES, now);
-    this.#codes = new CountTable(CODES_COUNTED, 1, FIVE_MINUTES, now);
-    this.#pairs = new CountTable(CALLERS_COUNTED, 1, FIVE_MINUTES, now);
-    this.#spenders = new CountTable(CALLERS_COUNTED, 1, FIVE_MINUTES, now);
-  }
-
-  /** Counts an operation of a caller that has ended. Returns the codes with which it failed. */
-  ended(at: number, record: OperationRecord, caller: NamedCaller | null): readonly string[] {
-    const { maxAgeMs, outcome } = record;
-    const codes = failureCodes(record);
-    if (outcome === 'canceled') return codes;
-    if (outcome !== 'ok' && codes.length === 0) {
-      this.#all.add(at, [[REJECTED, 1]]);
-      return codes;
-    }
-    this.#all.add(at, [...operationAmounts(record), [FAILED, Number(codes.length > 0)]]);
-    this.#all.raise(at, MAX_AGE, maxAgeMs);
-    for (const code of codes) {
-      this.#codes.count(code, at, ONE);
-      // A code has no space in it.
-      this.#pairs.count(`${code} ${callerKey(caller ?? { caller: '' })}`, at, ONE);
-    }
-    return codes;
-  }
-
-  /** Operations were answered on the fast path. */
-  answered(at: number, runs: number, maxAgeMs: number): void {
-    this.#all.add(at, fastAmounts(runs, 0));
-    this.#all.raise(at, MAX_AGE, maxAgeMs);
-  }
-
-  /** Reads were answered. */
-  read(at: number, result: ReadResult, times: number): void {
-    this.#all.add(at, [
-      [READS, times],
-      [HITS, result === 'miss' ? 0 : times],
-    ]);
-  }
-
-  /** A request was sent for a caller, `null` for a refresh; `times` is -1 if it was not sent after all. */
-  sent(at: number, caller: NamedCaller | null, times: 1 | -1): void {
-    this.#spenders.count(caller ? callerKey(caller) : REFRESHES, at, [[0, times]]);
-  }
-
-  /** The five minutes before a moment. */
-  at(now: number): Recent {
-    const sums = this.#all.sums(now);
-    const sum = (field: number): number => sums[field] as number;
-    const { runs: operations, waitP95Ms } = operationCost(sums.slice(0, OPERATION_FIELDS));
-    const failed = sum(FAILED);
-    const spenders = counted(this.#spenders, now);
-    const pairs = counted(this.#pairs, now);
-    return {
-      operations,
-      failed,
-      level: levelOf(failed, operations),
-      rejected: sum(REJECTED),
-      codes: counted(this.#codes, now)
-        .slice(0, SHOWN)
-        .map(([code, times]) => ({
-          code,
-          failed: times,
-          callers: pairs
-            .filter(([name]) => name.startsWith(`${code} `))
-            .slice(0, CALLERS_SHOWN)
-            .map(([name, count]) => ({ ...callerOfKey(name.slice(code.length + 1)), count })),
-        })),
-      reads: sum(READS),
-      hits: sum(HITS),
-      waitP95Ms,
-      maxAgeMs: Math.max(...this.#all.columns(now, MAX_AGE)),
-      sends: spenders.reduce((all, [, count]) => all + count, this.#spenders.others(now)[0] ?? 0),
-      spenders: spenders.slice(0, SHOWN).map(([name, count]) => ({
-        ...(name === REFRESHES ? { caller: null } : callerOfKey(name)),
-        count,
+/** What became of the operations whose counts these are, and of which codes. `codes`: by code, and by code and caller. */
+export function recentOperations(
+  total: Row<OperationField>,
+  codes: ReadonlyMap<string, Row<'failed'>>,
+): Pick<
+  Recent,
+  'operations' | 'failed' | 'level' | 'rejected' | 'codes' | 'waitP95Ms' | 'maxAgeMs'
+> {
+  const { ended = 0, failed = 0, maxAgeMs = 0, rejected = 0 } = total;
+  const counts = mostFirst([...codes].map(([key, row]) => [key, row.failed ?? 0]));
+  return {
+    operations: ended,
+    failed,
+    level: levelOf(failed, ended),
+    rejected,
+    codes: counts
+      .filter(([key]) => key !== OTHERS && !key.includes(' '))
+      .slice(0, SHOWN)
+      .map(([code, times]) => ({
+        code,
+        failed: times,
+        callers: counts
+          .filter(([key]) => key.startsWith(`${code} `))
+          .slice(0, CALLERS_SHOWN)
+          .map(([key, count]) => ({ ...callerOfKey(wordsOf(key)[1]), count })),
       })),
-    };
+    waitP95Ms: operationCost(total).waitP95Ms,
+    maxAgeMs,
+  };
+}
+
+/** Whom requests were sent for. */
+export function recentSpenders(
+  spenders: ReadonlyMap<string, Row<'sends'>>,
+): Pick<Recent, 'sends' | 'spenders'> {
+  const callers = new Map<string, number>();
+  let all = 0;
+  for (const [key, { sends = 0 }] of spenders) {
+    all += sends;
+    const [, caller] = wordsOf(key);
+    if (key !== OTHERS) callers.set(caller, (callers.get(caller) ?? 0) + sends);
   }
+  const most = mostFirst([...callers]).slice(0, SHOWN);
+  const named = most.map(([key, count]) => ({
+    ...(key === '' ? { caller: null } : callerOfKey(key)),
+    count,
+  }));
+  return { sends: all, spenders: named };
 }
 
 function levelOf(failed: number, operations: number): Recent['level'] {
@@ -162,11 +101,6 @@ function levelOf(failed: number, operations: number): Recent['level'] {
   return failed < FAILING_SHARE * operations ? 'degraded' : 'failing';
 }
 
-/** The names of a table with their counts, the most first. */
-function counted(table: CountTable, now: number): (readonly [name: string, count: number])[] {
-  return table
-    .rows(now)
-    .map(([name, [count = 0]]) => [name, count] as const)
-    .filter(([, count]) => count > 0)
-    .sort(([, a], [, b]) => b - a);
+function mostFirst(counts: readonly (readonly [name: string, count: number])[]) {
+  return counts.filter(([, count]) => count > 0).sort(([, a], [, b]) => b - a);
 }

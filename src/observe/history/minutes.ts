@@ -1,0 +1,85 @@
+/** The length of a column, in milliseconds. */
+export const MINUTE_MS = 60_000;
+/** Columns that are kept. */
+export const HOUR = 60;
+/** Names that are counted separately in a minute. */
+const NAMES = 100;
+/** The name under which the counts of removed names are added. */
+export const OTHERS = '';
+
+/** The counts of a name. Fields that begin with `max` keep the largest value, all others are sums. */
+export type Row<Field extends string> = Partial<Readonly<Record<Field, number>>>;
+
+type Names = Map<string, Record<string, number>>;
+
+/**
+ * Counts by name in each minute of the last hour. In a minute with more than 100 names, those used least recently count
+ * as `OTHERS`. Times are milliseconds on `clock.now()`.
+ */
+export class Minutes<Field extends string> {
+  readonly #minutes = new Map<number, Names>();
+
+  /** Adds to the counts of a name in the minute of a time. Amounts are negative for a reversal. */
+  add(at: number, name: string, amounts: Row<Field>): void {
+    const names = this.#namesOf(Math.floor(at / MINUTE_MS));
+    put(names, name, amounts);
+    while (names.size > NAMES) {
+      const [[oldest, counts]] = names as unknown as [[string, Record<string, number>]];
+      names.delete(oldest);
+      put(names, OTHERS, counts);
+    }
+  }
+
+  /** The names of each of the last minutes, the oldest first; the last one is the current minute. */
+  columns(now: number, minutes = HOUR): ReadonlyMap<string, Row<Field>>[] {
+    const first = Math.floor(now / MINUTE_MS) - minutes + 1;
+    return Array.from(
+      { length: minutes },
+      (_, index) => (this.#minutes.get(first + index) ?? new Map()) as Map<string, Row<Field>>,
+    );
+  }
+
+  /** The counts of each name over the last minutes. */
+  sums(now: number, minutes = HOUR): ReadonlyMap<string, Row<Field>> {
+    const sums: Names = new Map();
+    for (const column of this.columns(now, minutes)) {
+      for (const [name, counts] of column) put(sums, name, counts);
+    }
+    return sums as Map<string, Row<Field>>;
+  }
+
+  /** The counts of all names over the last minutes. */
+  total(now: number, minutes = HOUR): Row<Field> {
+    const total: Names = new Map();
+    for (const counts of this.sums(now, minutes).values()) put(total, OTHERS, counts);
+    return (total.get(OTHERS) ?? {}) as Row<Field>;
+  }
+
+  #namesOf(minute: number): Names {
+    const known = this.#minutes.get(minute);
+    if (known) return known;
+    for (const each of this.#minutes.keys()) {
+      if (each <= minute - HOUR) this.#minutes.delete(each);
+    }
+    const names: Names = new Map();
+    this.#minutes.set(minute, names);
+    return names;
+  }
+}
+
+/** Adds to the counts of a name, which becomes the one used last. */
+function put(names: Names, name: string, amounts: Row<string>): void {
+  const counts = names.get(name) ?? {};
+  for (const [field, amount = 0] of Object.entries(amounts)) {
+    const known = counts[field] ?? 0;
+    counts[field] = field.startsWith('max') ? Math.max(known, amount) : known + amount;
+  }
+  names.delete(name);
+  names.set(name, counts);
+}
+
+/** The two words of a key: the first contains no space. */
+export function wordsOf(key: string): [first: string, rest: string] {
+  const end = key.indexOf(' ');
+  return [key.slice(0, end), key.slice(end + 1)];
+}
