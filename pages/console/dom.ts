@@ -1,43 +1,52 @@
 import { visibleText } from '../../src/visible-text.ts';
 
-/** What an element has beside its children: attributes by their names. */
-type Attributes = Readonly<Record<string, string | number>>;
+/** What an element can contain; `null` is nothing. */
+export type Child = Node | string | null | readonly Child[];
 
-/** Makes an HTML element. Strings become text, whatever they contain: nothing here is read as HTML, or turns other text around. */
+/** Attributes by name; those that are `null` are left out. */
+type Attributes = Readonly<Record<string, string | number | null>>;
+
+/** Makes an HTML element. Strings become text, whatever they contain: nothing is read as HTML, or turns other text around. */
 export function html<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
   attributes: Attributes = {},
-  ...children: readonly (Node | string)[]
+  ...children: readonly Child[]
 ): HTMLElementTagNameMap[Name] {
-  return fill(document.createElement(name), attributes, children);
+  return filled(document.createElement(name), attributes, children);
 }
 
 /** Makes an SVG element. */
 export function svg<Name extends keyof SVGElementTagNameMap>(
   name: Name,
   attributes: Attributes = {},
-  ...children: readonly Node[]
+  ...children: readonly Child[]
 ): SVGElementTagNameMap[Name] {
-  return fill(document.createElementNS('http://www.w3.org/2000/svg', name), attributes, children);
+  return filled(document.createElementNS('http://www.w3.org/2000/svg', name), attributes, children);
 }
 
-function fill<Made extends Element>(
+/** Text with a class, unless that is empty. */
+export function span(className: string, ...children: readonly Child[]): HTMLElement {
+  return html('span', { class: className || null }, ...children);
+}
+
+function filled<Made extends Element>(
   element: Made,
   attributes: Attributes,
-  children: readonly (Node | string)[],
+  children: readonly Child[],
 ): Made {
-  for (const [name, value] of Object.entries(attributes)) setAttribute(element, name, value);
-  element.append(...shown(children));
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== null) element.setAttribute(name, visibleText(String(value)));
+  }
+  element.append(...nodesOf(children));
   return element;
 }
 
-/** Replaces the children of an element. */
-export function refill(element: Element, children: readonly (Node | string)[]): void {
-  element.replaceChildren(...shown(children));
-}
-
-function shown(children: readonly (Node | string)[]): (Node | string)[] {
-  return children.map((each) => (typeof each === 'string' ? visibleText(each) : each));
+function nodesOf(child: Child): Node[] {
+  if (child === null || child === '') return [];
+  if (child instanceof Node) return [child];
+  return typeof child === 'string'
+    ? [document.createTextNode(visibleText(child))]
+    : child.flatMap(nodesOf);
 }
 
 /** The element of the document with this id. @throws Error where the document has none */
@@ -47,59 +56,40 @@ export function byId(id: string): HTMLElement {
   return element;
 }
 
-/** Changes a text only where it differs: what stays is not laid out again, and a selection in it holds. */
-export function setText(node: Element, words: string): void {
-  const text = visibleText(words);
-  if (node.textContent === text) return;
-  const { firstChild } = node;
-  if (firstChild instanceof Text && !firstChild.nextSibling) firstChild.data = text;
-  else node.textContent = text;
-}
-
-/** Changes an attribute only where it differs; `null` takes it away. */
-export function setAttribute(element: Element, name: string, value: string | number | null): void {
-  const text = value === null ? null : visibleText(String(value));
-  if (text === null) element.removeAttribute(name);
-  else if (element.getAttribute(name) !== text) element.setAttribute(name, text);
-}
-
-/** A child that stands for one thing as long as that is there. */
-export interface Keyed<Item> {
-  readonly node: Element;
-  update(item: Item): void;
-}
-
 /**
- * Keeps the children of an element those of a list. A thing that stays keeps its node, so that hover, selection and
- * scrolling do; things with the same key are distinguished by their order.
+ * Makes these the children of an element. What is there already stays, so that hover, focus, selection and scrolling do:
+ * elements are recognized by `data-key`, those without one by their order.
  */
-export function keyedChildren<Item>(
-  parent: Element,
-  keyOf: (item: Item) => string,
-  make: () => Keyed<Item>,
-): (items: readonly Item[]) => void {
-  let held = new Map<string, Keyed<Item>>();
-  return (items) => {
-    const next = new Map<string, Keyed<Item>>();
-    for (const item of items) {
-      const key = freeKey(keyOf(item), next);
-      const child = held.get(key) ?? make();
-      child.update(item);
-      next.set(key, child);
-    }
-    for (const [key, { node }] of held) if (!next.has(key)) node.remove();
-    let place = parent.firstElementChild;
-    for (const { node } of next.values()) {
-      if (node === place) place = place.nextElementSibling;
-      else parent.insertBefore(node, place);
-    }
-    held = next;
-  };
+export function show(parent: Element, ...children: readonly Child[]): void {
+  const old = [...parent.childNodes];
+  const kept = new Set<Node>();
+  const nodes = nodesOf(children).map((node) => {
+    const known = old.find((each) => !kept.has(each) && isSame(each, node));
+    if (!known) return node;
+    kept.add(known);
+    if (known instanceof Text) known.data = node.textContent ?? '';
+    else if (!known.isEqualNode(node)) change(known as Element, node as Element);
+    return known;
+  });
+  for (const node of old) if (!kept.has(node)) node.remove();
+  for (const [index, node] of nodes.entries()) {
+    const place = parent.childNodes[index] ?? null;
+    if (place !== node) parent.insertBefore(node, place);
+  }
 }
 
-function freeKey(key: string, taken: ReadonlyMap<string, unknown>): string {
-  if (!taken.has(key)) return key;
-  let ordinal = 2;
-  while (taken.has(`${key}\n${ordinal}`)) ordinal += 1;
-  return `${key}\n${ordinal}`;
+function change(element: Element, next: Element): void {
+  for (const name of element.getAttributeNames()) {
+    if (!next.hasAttribute(name)) element.removeAttribute(name);
+  }
+  for (const { name, value } of next.attributes) element.setAttribute(name, value);
+  show(element, [...next.childNodes]);
+}
+
+function isSame(one: Node, other: Node): boolean {
+  return one.nodeName === other.nodeName && keyOf(one) === keyOf(other);
+}
+
+function keyOf(node: Node): string | null {
+  return node instanceof Element ? node.getAttribute('data-key') : null;
 }

@@ -53,12 +53,13 @@ export function healthInWords(upstream: UpstreamState): { bad: boolean; text: st
   return { bad: false, text: `working, last response ${timePassed(answeredMsAgo)} ago` };
 }
 
-/** Whether nothing is, or was, known to happen there. */
-export function isIdle(upstream: UpstreamState): boolean {
-  const { failure, heldMs, history, pausedMs, slots } = upstream;
-  const { bulk, foreign, interactive, queued, refresh, write } = history;
-  const counts = [bulk, foreign, interactive, queued, refresh, write].flat();
-  return slots.length === 0 && !failure && heldMs + pausedMs === 0 && counts.every((n) => n === 0);
+/** The upstreams that are, or were, asked anything in the last hour; all of them where none is. */
+export function activeUpstreams({ upstreams }: ConsoleState): readonly UpstreamState[] {
+  const asked = upstreams.filter(({ failure, heldMs, history, pausedMs, slots }) => {
+    const counts = Object.values(history).flat();
+    return slots.length > 0 || failure || heldMs + pausedMs > 0 || counts.some((n) => n > 0);
+  });
+  return asked.length > 0 ? asked : upstreams;
 }
 
 /** When a new read is sent: behind all that wait now, as far as they are known. */

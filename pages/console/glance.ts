@@ -1,7 +1,7 @@
-import type { ConsoleState, UpstreamState } from '../../src/console/console-state.ts';
+import type { ConsoleState } from '../../src/console/console-state.ts';
 import { callerInWords } from './callers.ts';
-import { html, type Keyed, keyedChildren, setAttribute, setText } from './dom.ts';
-import { headingOf, healthInWords, isIdle } from './failures.ts';
+import { html } from './dom.ts';
+import { activeUpstreams, headingOf, healthInWords } from './failures.ts';
 import { count, duration, inTime, share, timePassed, timeToCome } from './words.ts';
 
 /** From this part of the limit on that is taken, it is near. */
@@ -13,52 +13,26 @@ interface Line {
   readonly mood?: 'bad' | 'warn' | 'muted';
 }
 
+const questions: readonly [question: string, answer: (state: ConsoleState) => Line[]][] = [
+  ['Rate limit', limits],
+  ['Requests by caller, 5 min', spenders],
+  ['Waiting requests', waiting],
+  ['Upstreams', upstreams],
+  ['Failures, 5 min', failures],
+  ['Responses, 5 min', answers],
+];
+
 /** Answers in text what an operator asks first. */
-export function createGlance(section: HTMLElement): (state: ConsoleState) => void {
-  const questions: readonly [string, (state: ConsoleState) => Line[]][] = [
-    ['Rate limit', limits],
-    ['Requests by caller, 5 min', spenders],
-    ['Waiting requests', waiting],
-    ['Upstreams', upstreams],
-    ['Failures, 5 min', failures],
-    ['Responses, 5 min', answers],
-  ];
-  const list = html('dl');
-  const updates = questions.map(([question, answer]) => {
-    const lines = html('dd');
-    list.append(html('div', {}, html('dt', {}, question), lines));
-    const show = keyedChildren<Line>(
-      lines,
-      ({ text }) => text.split(/[\d:]/, 1)[0] ?? '',
-      lineNode,
-    );
-    return (state: ConsoleState) => show(answer(state));
+export function glance(state: ConsoleState): HTMLElement {
+  const answered = questions.map(([question, answer]) => {
+    const lines = answer(state).map(({ mood, text }) => html('p', { class: mood ?? null }, text));
+    return html('div', {}, html('dt', {}, question), html('dd', {}, lines));
   });
-  section.append(list);
-  return (state) => {
-    for (const update of updates) update(state);
-  };
-}
-
-function lineNode(): Keyed<Line> {
-  const node = html('p');
-  return {
-    node,
-    update({ mood = '', text }) {
-      setText(node, text);
-      setAttribute(node, 'class', mood);
-    },
-  };
-}
-
-/** Those that are asked anything; all of them where none is. */
-function active(state: ConsoleState): readonly UpstreamState[] {
-  const asked = state.upstreams.filter((upstream) => !isIdle(upstream));
-  return asked.length > 0 ? asked : state.upstreams;
+  return html('dl', {}, answered);
 }
 
 function limits(state: ConsoleState): Line[] {
-  return active(state).map(({ free, heldMs, keys, limit, nextInMs, pausedMs, title }) => {
+  return activeUpstreams(state).map(({ free, heldMs, keys, limit, nextInMs, pausedMs, title }) => {
     const of = `${headingOf(title)}: ${free} of ${limit} left${keys > 1 ? ' (busiest key)' : ''}`;
     if (heldMs > 0) return { text: `${of}, circuit breaker open for ${timeToCome(heldMs)}` };
     if (pausedMs > 0) return { text: `${of}, paused for ${timeToCome(pausedMs)}`, mood: 'bad' };

@@ -1,54 +1,58 @@
 import type { ConsoleState } from '../../src/console/console-state.ts';
-import { byId, html, keyedChildren, setAttribute, setText } from './dom.ts';
+import { byId, html, show } from './dom.ts';
 import { failuresInWords } from './failures.ts';
 import { type ReasonInWords, reasonsInWords } from './reasons.ts';
 import { counted, timePassed } from './words.ts';
 
 /** The head of the page: whether all is well, and why not, in words. */
-export function createHeader(useToken: (token: string) => void): {
-  update(state: ConsoleState): void;
-  trouble(sentence: string | null): void;
-} {
-  const pill = byId('state');
-  const sentence = byId('verdict');
+export function showHeader(state: ConsoleState): void {
+  const reasons = reasonsInWords(state);
+  const { kind, word } = verdict(state, reasons);
+  showPill(word, kind);
+  show(byId('verdict'), sentenceFor(state, reasons));
+  show(byId('version'), state.version);
+  show(byId('facts'), facts(state));
+  show(byId('reasons'), reasons.map(reasonLine));
+  show(
+    byId('links'),
+    state.links.graphiql ? html('a', { href: './' }, 'GraphiQL') : null,
+    state.links.schema ? html('a', { href: './schema.graphql' }, 'Schema') : null,
+    html('a', { href: './metrics' }, 'Metrics'),
+  );
+  // Who has given a token may take it back.
+  byId('viewer').hidden = state.named && token().value === '';
+}
+
+/** Says what is wrong while no state comes; `null` when all is well again. */
+export function showTrouble(what: string | null): void {
   const trouble = byId('trouble');
-  const viewer = byId('viewer');
-  const form = viewer.querySelector('form');
-  const field = byId('token') as HTMLInputElement;
-  form?.addEventListener('submit', (event) => {
+  trouble.hidden = what === null;
+  show(trouble, what);
+  document.body.classList.toggle('lost', what !== null);
+  if (what === null) return;
+  showPill('Not connected', 'unknown');
+  // It may be the token that is wrong.
+  byId('viewer').hidden = false;
+}
+
+/** Passes on the token that a viewer enters. */
+export function startAskingToken(useToken: (token: string) => void): void {
+  byId('viewer').addEventListener('submit', (event) => {
     event.preventDefault();
-    useToken(field.value.trim());
-    viewer.removeAttribute('open');
+    useToken(token().value.trim());
+    byId('viewer').removeAttribute('open');
   });
-  const showReasons = keyedChildren(byId('reasons'), ({ key }) => key, reasonLine);
-  const showLinks = keyedChildren(byId('links'), ({ path }) => path, linkTo);
-  return {
-    update(state) {
-      const reasons = reasonsInWords(state);
-      const { kind, word } = verdict(state, reasons);
-      setText(sentence, sentenceFor(state, reasons));
-      setText(pill, word);
-      setAttribute(pill, 'class', `pill ${kind}`);
-      document.title = `${word} · Gateway console`;
-      setText(byId('version'), state.version);
-      setText(byId('facts'), facts(state));
-      showReasons(reasons);
-      showLinks(links(state));
-      // Who has given a token may take it back.
-      viewer.hidden = state.named && field.value === '';
-    },
-    trouble(what) {
-      trouble.hidden = what === null;
-      setText(trouble, what ?? '');
-      document.body.classList.toggle('lost', what !== null);
-      if (what === null) return;
-      setText(pill, 'Not connected');
-      setAttribute(pill, 'class', 'pill unknown');
-      document.title = 'Not connected · Gateway console';
-      // It may be the token that is wrong.
-      viewer.hidden = false;
-    },
-  };
+}
+
+function token(): HTMLInputElement {
+  return byId('token') as HTMLInputElement;
+}
+
+function showPill(word: string, kind: string): void {
+  const pill = byId('state');
+  show(pill, word);
+  pill.className = `pill ${kind}`;
+  document.title = `${word} · Gateway console`;
 }
 
 /** Red where a fifth of the operations fail, yellow from a twentieth on, and where `/readyz` says that it is degraded. */
@@ -77,42 +81,13 @@ function facts({ live, uptimeMs }: ConsoleState): string {
   return `${up} · ${counted(live.groups, 'live query', 'live queries')}, ${counted(live.streams, 'stream')}`;
 }
 
-function reasonLine(): { node: HTMLElement; update(reason: ReasonInWords): void } {
-  const what = html('b');
-  const advice = html('span');
-  const docs = html('code');
-  const node = html('li', {}, what, ' ', advice, ' See ', docs, '.');
-  return {
-    node,
-    update(reason) {
-      node.classList.toggle('grave', reason.grave);
-      setText(what, reason.what);
-      setText(advice, reason.advice);
-      setText(docs, reason.docs);
-    },
-  };
-}
-
-interface Link {
-  readonly path: string;
-  readonly word: string;
-}
-
-function links({ links }: ConsoleState): Link[] {
-  return [
-    ...(links.graphiql ? [{ path: './', word: 'GraphiQL' }] : []),
-    ...(links.schema ? [{ path: './schema.graphql', word: 'Schema' }] : []),
-    { path: './metrics', word: 'Metrics' },
-  ];
-}
-
-function linkTo(): { node: HTMLElement; update(link: Link): void } {
-  const node = html('a');
-  return {
-    node,
-    update({ path, word }) {
-      setAttribute(node, 'href', path);
-      setText(node, word);
-    },
-  };
+function reasonLine({ advice, docs, grave, key, what }: ReasonInWords): HTMLElement {
+  return html(
+    'li',
+    { 'data-key': key, class: grave ? 'grave' : null },
+    html('b', {}, what),
+    ` ${advice} See `,
+    html('code', {}, docs),
+    '.',
+  );
 }

@@ -24,25 +24,9 @@ export const looks: Readonly<Record<SlotOwner, Look>> = {
 /** All owners, in the order in which they stand everywhere. */
 export const owners = Object.keys(looks) as readonly SlotOwner[];
 
-/** The shape of an owner in its colour. It says nothing to a screen reader: the word stands beside it. */
-export function ownerMark(owner: SlotOwner): SVGSVGElement {
+/** The mark of an owner with a word beside it. The mark says nothing to a screen reader. */
+export function ownerLabel(owner: SlotOwner, word: string = looks[owner].word): HTMLElement {
+  const mark = { class: `mark ${owner}`, viewBox: '-6 -6 12 12', 'aria-hidden': 'true' };
   const path = svg('path', { d: looks[owner].shape });
-  return svg(
-    'svg',
-    { class: `mark ${owner}`, viewBox: '-6 -6 12 12', 'aria-hidden': 'true' },
-    path,
-  );
-}
-
-/** Keeps a mark with a word beside it the one of a row. */
-export function ownerLabel(
-  parent: Element,
-  word: string | null = null,
-): (owner: SlotOwner) => void {
-  let shown: SlotOwner | null = null;
-  return (owner) => {
-    if (shown === owner) return;
-    shown = owner;
-    parent.replaceChildren(ownerMark(owner), html('span', {}, word ?? looks[owner].word));
-  };
+  return html('span', { class: 'owner' }, svg('svg', mark, path), html('span', {}, word));
 }

@@ -1,49 +1,62 @@
 import type { ConsoleState } from '../../src/console/console-state.ts';
-import { byId, keyedChildren } from './dom.ts';
+import { byId, type Child, show } from './dom.ts';
+import { events } from './events.ts';
+import { activeUpstreams } from './failures.ts';
 import { Feed } from './feed.ts';
-import { createGlance } from './glance.ts';
-import { createHeader } from './header.ts';
-import { createCache } from './tables/cache.ts';
-import { createClasses } from './tables/classes.ts';
-import { createEvents } from './tables/events.ts';
-import { createJobs } from './tables/jobs.ts';
-import { createOperations } from './tables/operations.ts';
-import { createReplicas } from './tables/replicas.ts';
-import { createSpenders } from './tables/spenders.ts';
-import { createUsage } from './tables/usage.ts';
-import { createWaiting } from './tables/waiting.ts';
-import { Tooltip } from './tooltip.ts';
-import { type UpstreamNow, upstreamCard } from './upstream-card.ts';
+import { glance } from './glance.ts';
+import { showHeader, showTrouble, startAskingToken } from './header.ts';
+import { startChoosing } from './plot.ts';
+import { cache, classes, jobs, operations, replicas, spenders, waiting } from './tables.ts';
+import { retell, startTelling } from './tooltip.ts';
+import { upstreamCard } from './upstream-card.ts';
+import { UsageTable } from './usage.ts';
 
-const tooltip = new Tooltip();
-const showUpstreams = keyedChildren<UpstreamNow>(
-  byId('upstreams'),
-  ({ upstream }) => upstream.upstream,
-  () => upstreamCard(tooltip),
-);
-const usage = createUsage(byId('usage'));
-const header = createHeader((token) => {
-  usage.useToken(token);
-  feed.useToken(token);
-});
-const parts: readonly ((state: ConsoleState) => void)[] = [
-  (state) => header.update(state),
-  createGlance(byId('glance')),
-  (state) => showUpstreams(state.upstreams.map((upstream) => ({ upstream, state }))),
-  createWaiting(byId('waiting')),
-  createSpenders(byId('spenders')),
-  createJobs(byId('jobs')),
-  createClasses(byId('classes')),
-  (state) => usage.update(state),
-  createOperations(byId('operations')),
-  createCache(byId('cache')),
-  createReplicas(byId('replicas')),
-  createEvents(byId('events')),
+const sections: readonly [id: string, content: (state: ConsoleState) => Child][] = [
+  ['glance', glance],
+  ['upstreams', (state) => activeUpstreams(state).map((each) => upstreamCard(each, state))],
+  ['waiting', waiting],
+  ['spenders', spenders],
+  ['jobs', jobs],
+  ['classes', classes],
+  ['operations', operations],
+  ['cache', cache],
+  ['replicas', replicas],
+  ['events-table', (state) => events(state, search.value)],
 ];
+const search = byId('events-search') as HTMLInputElement;
+const usage = new UsageTable();
+let latest: ConsoleState | null = null;
+
+function draw(): void {
+  if (!latest) return;
+  showHeader(latest);
+  for (const [id, content] of sections) {
+    const section = byId(id);
+    const shown = content(latest);
+    section.hidden = shown === null;
+    show(section, shown);
+  }
+  usage.update(latest);
+  // By keys a box can be scrolled only while it has the focus, which would be a useless stop where it does not scroll.
+  for (const box of document.querySelectorAll<HTMLElement>('.scroll')) {
+    const scrolls = box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight;
+    if (scrolls) box.tabIndex = 0;
+  }
+  retell();
+}
+
 const feed = new Feed({
   state(state) {
-    for (const show of parts) show(state);
+    latest = state;
+    draw();
   },
-  trouble: (sentence) => header.trouble(sentence),
+  trouble: showTrouble,
 });
+startTelling();
+startChoosing(draw);
+startAskingToken((token) => {
+  usage.token = token;
+  feed.useToken(token);
+});
+search.addEventListener('input', draw);
 feed.start();

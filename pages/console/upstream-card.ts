@@ -1,100 +1,126 @@
-import type { ConsoleState, UpstreamState } from '../../src/console/console-state.ts';
-import { html, type Keyed, setText } from './dom.ts';
-import { headingOf, healthInWords, isIdle, newReadInWords } from './failures.ts';
-import { HistoryPlot } from './plot/history-plot.ts';
-import { Slots } from './slots.ts';
-import type { Tooltip } from './tooltip.ts';
-import { inTime, timePassed } from './words.ts';
+import type {
+  ConsoleState,
+  SlotOwner,
+  SlotState,
+  UpstreamState,
+} from '../../src/console/console-state.ts';
+import { html, span, svg } from './dom.ts';
+import { headingOf, newReadInWords } from './failures.ts';
+import { looks, ownerLabel, owners } from './lanes.ts';
+import { plot } from './plot.ts';
+import { counted, inTime } from './words.ts';
 
-/** One upstream of a state, with all that the card needs of the rest. */
-export interface UpstreamNow {
-  readonly upstream: UpstreamState;
-  readonly state: ConsoleState;
-}
+/** More slots would be too small to see. */
+const MOST_SLOTS = 120;
+/** Those that are in the legend only when they have a slot. */
+const rare: readonly SlotOwner[] = ['bulk', 'co-tenant', 'replica'];
 
-/** The card of one upstream, a line where nothing is asked of it: what is free and when the rest is, the window as slots, and its last hour. */
-export function upstreamCard(tooltip: Tooltip): Keyed<UpstreamNow> {
-  const title = html('h2');
-  const health = html('p', { class: 'health' });
-  const free = html('b');
-  const limit = html('span', { class: 'muted' });
-  const returns = html('p', { class: 'returns' });
-  const nextRead = html('p', { class: 'next-read' });
-  const spentOn = html('p', { class: 'spent-on muted' });
-  const slots = new Slots(tooltip);
-  const plot = new HistoryPlot(tooltip);
-  const node = html(
-    'article',
-    { class: 'card upstream' },
-    html('header', {}, title, health),
+/** One upstream: what is free and when the rest is, the window as slots, and its last hour. */
+export function upstreamCard(upstream: UpstreamState, state: ConsoleState): HTMLElement {
+  const { free, keys, limit, title, windowMs } = upstream;
+  const busiest = keys > 1 ? `, the busiest of ${keys} keys` : '';
+  const budget = html(
+    'div',
+    { class: 'budget' },
     html(
-      'div',
-      { class: 'budget' },
-      html('p', { class: 'free-count' }, free, ' free ', limit),
-      returns,
-      nextRead,
-      slots.node,
-      slots.legend,
-      spentOn,
+      'p',
+      { class: 'free-count' },
+      html('b', { class: free === 0 ? 'bad' : null }, String(free)),
+      ' free ',
+      span('muted', `of ${limit} in ${windowMs / 1000} s${busiest}`),
     ),
-    html('div', { class: 'history' }, plot.node, plotLegend()),
+    html('p', { class: 'returns' }, returnsInWords(upstream)),
+    html('p', { class: 'next-read muted' }, newReadInWords(upstream, state)),
+    slots(upstream),
+    legend(upstream),
   );
-  return {
-    node,
-    update({ state, upstream }) {
-      setText(title, headingOf(upstream.title));
-      const isUnused = isIdle(upstream);
-      node.classList.toggle('idle', isUnused);
-      const { bad, text } = healthInWords(upstream);
-      setText(health, isUnused ? idleInWords(upstream) : text);
-      health.classList.toggle('bad', bad);
-      setText(free, String(upstream.free));
-      node.classList.toggle('spent', upstream.free === 0);
-      const keys = upstream.keys > 1 ? `, the busiest of ${upstream.keys} keys` : '';
-      setText(limit, `of ${upstream.limit} in ${upstream.windowMs / 1000} s${keys}`);
-      setText(returns, returnsInWords(upstream));
-      setText(nextRead, newReadInWords(upstream, state));
-      setText(spentOn, spentOnInWords(upstream));
-      slots.update(upstream);
-      plot.update(upstream);
-    },
-  };
-}
-
-function plotLegend(): HTMLElement {
   return html(
-    'ul',
-    { class: 'legend plot-legend' },
-    html('li', {}, html('span', { class: 'mark limit' }), 'rate limit'),
-    html('li', {}, html('span', { class: 'mark queue' }), 'waiting'),
-    html('li', {}, html('span', { class: 'mark refused' }), 'refused by the rate limit'),
-    html('li', {}, html('span', { class: 'mark failed' }), 'failed'),
+    'article',
+    { class: 'card upstream', 'data-key': upstream.upstream },
+    html('h2', {}, headingOf(title)),
+    budget,
+    html('div', { class: 'history' }, plot(upstream), plotLegend()),
   );
 }
 
-function idleInWords({ answeredMsAgo, free, limit }: UpstreamState): string {
-  const last =
-    answeredMsAgo === null ? 'no requests yet' : `last response ${timePassed(answeredMsAgo)} ago`;
-  return `idle, ${last}, ${free} of ${limit} left`;
-}
-
-function returnsInWords({ allInMs, nextInMs, slots }: UpstreamState): string {
-  if (slots.length === 0) return 'All slots are free.';
+function returnsInWords({ allInMs, nextInMs, slots: taken }: UpstreamState): string {
+  if (taken.length === 0) return 'All slots are free.';
   if (nextInMs === null || allInMs === null) return 'Waiting for responses.';
   return `Next slot ${inTime(nextInMs)}, all ${inTime(allInMs)}`;
 }
 
-function spentOnInWords({ slots }: UpstreamState): string {
-  const spent = new Map<string, number>();
-  let unknown = 0;
-  for (const { resource } of slots) {
-    if (resource === null) unknown += 1;
-    else spent.set(resource, (spent.get(resource) ?? 0) + 1);
+/** The window as its slots, the next to be free first: each that is taken is a ring that empties. */
+function slots({ free, limit, slots: taken, windowMs }: UpstreamState): HTMLElement {
+  const size = Math.min(MOST_SLOTS, Math.max(limit, taken.length));
+  const by = owners.flatMap((owner) => {
+    const times = taken.filter((each) => each.owner === owner).length;
+    return times > 0 ? [counted(times, looks[owner].word, plural(looks[owner].word))] : [];
+  });
+  const label = `${limit - free} of ${limit} slots are taken${by.length > 0 ? ': ' : ''}${by.join(', ')}.`;
+  return html(
+    'div',
+    {
+      class: `slots ${size > 60 ? 'many' : size > 30 ? 'more' : ''}`,
+      role: 'img',
+      'aria-label': label,
+    },
+    Array.from({ length: size }, (_, index) => slot(taken[index], windowMs)),
+  );
+}
+
+function slot(held: SlotState | undefined, windowMs: number): Node {
+  const circle = { cx: 16, cy: 16, r: 13 };
+  const track = svg('circle', { class: 'track', ...circle });
+  if (!held) {
+    return svg('svg', { class: 'slot free', viewBox: '0 0 32 32', 'data-tip': 'Free' }, track);
   }
-  const parts = [...spent]
-    .sort(([, one], [, other]) => other - one)
-    .map(([resource, times]) => `${resource} ${times}`);
-  if (parts.length === 0) return '';
-  if (unknown > 0) parts.push(`others ${unknown}`);
-  return `Requests: ${parts.join(', ')}`;
+  const { freeInMs, owner, resource } = held;
+  const { shape, word } = looks[owner];
+  const when = freeInMs === null ? 'in flight' : `free ${inTime(freeInMs)}`;
+  const tip = [word, resource, when].filter(Boolean).join(' · ');
+  const left = Math.min(100, (100 * (freeInMs ?? 0)) / windowMs).toFixed(1);
+  return svg(
+    'svg',
+    {
+      class: `slot ${freeInMs === null ? 'wire' : 'spent'} ${owner}`,
+      viewBox: '0 0 32 32',
+      'data-tip': tip,
+    },
+    track,
+    svg('circle', {
+      class: 'arc',
+      ...circle,
+      pathLength: 100,
+      'stroke-dasharray': `${left} 100`,
+    }),
+    svg('path', { class: 'shape', transform: 'translate(16 16)', d: shape }),
+  );
+}
+
+function legend({ free, slots: taken }: UpstreamState): HTMLElement {
+  const lines = owners.flatMap((owner) => {
+    const times = taken.filter((each) => each.owner === owner).length;
+    if (times === 0 && rare.includes(owner)) return [];
+    return [html('li', {}, ownerLabel(owner), html('b', {}, String(times)))];
+  });
+  const last = html('li', {}, span('mark free'), 'free', html('b', {}, String(free)));
+  return html('ul', { class: 'legend' }, lines, last);
+}
+
+function plotLegend(): HTMLElement {
+  const items = [
+    ['limit', 'rate limit'],
+    ['queue', 'waiting'],
+    ['refused', 'refused by the rate limit'],
+    ['failed', 'failed'],
+  ] as const;
+  return html(
+    'ul',
+    { class: 'legend plot-legend' },
+    items.map(([mark, text]) => html('li', {}, span(`mark ${mark}`), text)),
+  );
+}
+
+function plural(word: string): string {
+  return word.endsWith('s') || word.endsWith('sh') ? `${word}es` : `${word}s`;
 }

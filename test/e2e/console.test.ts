@@ -78,14 +78,14 @@ describeWith(chromium, 'the console in a browser', () => {
     await page.mouse.move(0, 0);
   });
 
-  it('shows each step of the last hour by keyboard', async () => {
-    const plot = page.locator('.plot').first();
+  it('shows each minute of the last hour by keyboard', async () => {
+    const plot = page.locator('.plot input').first();
     for (let presses = 0; presses < 20; presses += 1) {
       await page.keyboard.press('Tab');
       if (await plot.evaluate((node) => node === document.activeElement)) break;
     }
     const told: (string | null)[] = [];
-    for (let steps = 0; steps < 24; steps += 1) {
+    for (let minutes = 0; minutes < 24; minutes += 1) {
       told.push(await plot.getAttribute('aria-valuetext'));
       await page.keyboard.press('ArrowLeft');
     }
@@ -135,13 +135,13 @@ describeWith(chromium, 'the console in a browser', () => {
   it('keeps what is pointed at and what has the focus from one state to the next', async () => {
     const row = await page.locator('#waiting tbody tr').first().elementHandle();
     const leaves = await row?.textContent();
-    await page.locator('.plot').first().focus();
+    await page.locator('.plot input').first().focus();
     await page.waitForFunction(
       (before) => document.querySelector('#waiting tbody tr')?.textContent !== before,
       leaves,
     );
     expect(await row?.evaluate((node) => node.isConnected)).toBe(true);
-    expect(await page.evaluate(() => document.activeElement?.className)).toBe('plot');
+    expect(await page.evaluate(() => document.activeElement?.getAttribute('type'))).toBe('range');
   });
 
   it('asked no other host, and had no complaint', () => {
@@ -155,7 +155,7 @@ describeWith(chromium, 'the console in a browser', () => {
     for (const visit of ['the first', 'the second, answered with 304', 'the third']) {
       await visitor.goto(`${busy.url}/console`);
       await visitor.locator('.upstream').first().waitFor();
-      expect(await visitor.locator('.upstream').count(), visit).toBe(2);
+      expect(await visitor.locator('.upstream').count(), visit).toBe(1);
     }
     await visitor.close();
   });
