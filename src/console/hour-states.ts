@@ -83,7 +83,9 @@ export function cacheStates(
         stale: entries?.stale ?? 0,
         oldestMs: entries ? Math.round(entries.oldestMs) : null,
         ttlMs: ttlMs[resource],
-        ...{ reads: 0, hits: 0, renewals: 0 },
+        reads: 0,
+        hits: 0,
+        renewals: 0,
         ...resources.get(`${upstream} ${resource}`),
         hint: null,
       };

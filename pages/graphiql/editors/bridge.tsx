@@ -86,11 +86,15 @@ export function Bridge(props: BridgeProps): null {
   useEffect(() => {
     const scheme = matchMedia('(prefers-color-scheme: dark)');
     const follow = (): void => {
-      if (now.current.theme === null) actions.setTheme(null);
+      const { theme } = now.current;
+      if (theme === null) actions.setTheme(null);
+      const isDark = theme === null ? scheme.matches : theme === 'dark';
+      document.documentElement.classList.toggle('dark', isDark);
     };
+    follow();
     scheme.addEventListener('change', follow);
     return () => scheme.removeEventListener('change', follow);
-  }, [actions]);
+  }, [actions, state.theme]);
   return null;
 }
 
