@@ -1,4 +1,4 @@
-import { type Child, html } from './dom.ts';
+import { type Child, html } from '../dom.ts';
 
 /** A caller of a state. */
 export interface ShownCaller {

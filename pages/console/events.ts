@@ -1,9 +1,9 @@
 import type { ConsoleState } from '../../src/console/console-state.ts';
 import type { LoggedEvent } from '../../src/observe/history/event-log.ts';
+import { type Child, html, span } from '../dom.ts';
+import { count, timeOfDay } from '../words.ts';
 import { callerInWords, callersInCell } from './callers.ts';
-import { type Child, html, span } from './dom.ts';
 import { type Column, table } from './table.ts';
-import { count, timeOfDay } from './words.ts';
 
 const kinds: Readonly<Record<LoggedEvent['kind'], readonly [word: string, mood: string]>> = {
   refused: ['refused', 'bad'],

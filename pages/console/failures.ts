@@ -1,6 +1,6 @@
 import type { ConsoleState, UpstreamState } from '../../src/console/console-state.ts';
+import { counted, share, timeOfDay, timePassed, timeToCome } from '../words.ts';
 import { callerInWords } from './callers.ts';
-import { counted, share, timeOfDay, timePassed, timeToCome } from './words.ts';
 
 /** The part of a code's failures from which one caller has most of them. */
 const MOSTLY = 0.5;

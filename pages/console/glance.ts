@@ -1,8 +1,8 @@
 import type { ConsoleState } from '../../src/console/console-state.ts';
+import { html } from '../dom.ts';
+import { count, duration, inTime, share, timePassed, timeToCome } from '../words.ts';
 import { callerInWords } from './callers.ts';
-import { html } from './dom.ts';
 import { activeUpstreams, headingOf, healthInWords } from './failures.ts';
-import { count, duration, inTime, share, timePassed, timeToCome } from './words.ts';
 
 /** From this part of the limit on that is taken, it is near. */
 const NEAR = 0.8;

@@ -1,8 +1,8 @@
 import type { ConsoleState } from '../../src/console/console-state.ts';
-import { byId, html, show } from './dom.ts';
+import { byId, html, show } from '../dom.ts';
+import { counted, timePassed } from '../words.ts';
 import { failuresInWords } from './failures.ts';
 import { type ReasonInWords, reasonsInWords } from './reasons.ts';
-import { counted, timePassed } from './words.ts';
 
 /** The head of the page: whether all is well, and why not, in words. */
 export function showHeader(state: ConsoleState): void {
@@ -45,7 +45,7 @@ export function startAskingToken(useToken: (token: string) => void): void {
 }
 
 function token(): HTMLInputElement {
-  return byId('token') as HTMLInputElement;
+  return byId<HTMLInputElement>('token');
 }
 
 function showPill(word: string, kind: string): void {

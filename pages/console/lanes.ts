@@ -1,5 +1,5 @@
 import type { SlotOwner } from '../../src/console/console-state.ts';
-import { html, svg } from './dom.ts';
+import { html, svg } from '../dom.ts';
 
 /** How an owner of slots is shown: by a colour, and by a shape for viewers who cannot distinguish colours. */
 interface Look {

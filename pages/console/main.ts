@@ -1,5 +1,5 @@
 import type { ConsoleState } from '../../src/console/console-state.ts';
-import { byId, type Child, show } from './dom.ts';
+import { byId, type Child, show } from '../dom.ts';
 import { events } from './events.ts';
 import { activeUpstreams } from './failures.ts';
 import { Feed } from './feed.ts';
@@ -23,7 +23,7 @@ const sections: readonly [id: string, content: (state: ConsoleState) => Child][]
   ['replicas', replicas],
   ['events-table', (state) => events(state, search.value)],
 ];
-const search = byId('events-search') as HTMLInputElement;
+const search = byId<HTMLInputElement>('events-search');
 const usage = new UsageTable();
 let latest: ConsoleState | null = null;
 

@@ -1,8 +1,8 @@
 import type { UpstreamState } from '../../src/console/console-state.ts';
-import { html, svg } from './dom.ts';
+import { html, svg } from '../dom.ts';
+import { counted, share } from '../words.ts';
 import { looks } from './lanes.ts';
 import { tell } from './tooltip.ts';
-import { counted, share } from './words.ts';
 
 type History = UpstreamState['history'];
 

@@ -1,5 +1,5 @@
 import type { ConsoleState } from '../../src/console/console-state.ts';
-import { counted, inTime, timeOfDay, timeToCome } from './words.ts';
+import { counted, inTime, timeOfDay, timeToCome } from '../words.ts';
 
 type Degradation = ConsoleState['readiness']['degraded'][number];
 

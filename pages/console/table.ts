@@ -1,4 +1,4 @@
-import { type Child, html, svg } from './dom.ts';
+import { type Child, html, svg } from '../dom.ts';
 
 /** A column of a table. `number` is set to the right, `long` breaks lines. */
 export type Column<Row> = readonly [

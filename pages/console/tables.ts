@@ -8,21 +8,21 @@ import type {
   WaitingState,
 } from '../../src/console/console-state.ts';
 import type { Member } from '../../src/upstream/budget/shared/shared-budgets.ts';
-import { callersInCell } from './callers.ts';
-import { type Child, html, span } from './dom.ts';
-import { headingOf } from './failures.ts';
-import { ownerLabel } from './lanes.ts';
-import { barred, type Column, heading, table } from './table.ts';
+import { type Child, html, span } from '../dom.ts';
 import {
   count,
   counted,
   duration,
   inTime,
-  mebibytes,
   share,
+  sizeText,
   spanInWords,
   timePassed,
-} from './words.ts';
+} from '../words.ts';
+import { callersInCell } from './callers.ts';
+import { headingOf } from './failures.ts';
+import { ownerLabel } from './lanes.ts';
+import { barred, type Column, heading, table } from './table.ts';
 
 /** A number that stands out unless it is 0. */
 const unlessNone = (number: number, mood = ''): Child =>
@@ -252,7 +252,7 @@ const cacheColumns: readonly Column<CacheState>[] = [
 export function cache({ cache: { bytes, entries, maxBytes, resources } }: ConsoleState): Child {
   const kept = counted(entries, 'entry', 'entries');
   return [
-    heading('Cache', `${kept}, ${mebibytes(bytes)} of ${mebibytes(maxBytes)}`),
+    heading('Cache', `${kept}, ${sizeText(bytes)} of ${sizeText(maxBytes)}`),
     table(
       'Cache',
       'The cache is empty.',

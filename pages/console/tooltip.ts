@@ -1,4 +1,4 @@
-import { html } from './dom.ts';
+import { html } from '../dom.ts';
 
 const box = html('div', { class: 'tooltip', 'aria-hidden': 'true', hidden: '' });
 let told: Element | null = null;

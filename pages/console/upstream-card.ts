@@ -4,11 +4,11 @@ import type {
   SlotState,
   UpstreamState,
 } from '../../src/console/console-state.ts';
-import { html, span, svg } from './dom.ts';
+import { html, span, svg } from '../dom.ts';
+import { counted, inTime } from '../words.ts';
 import { headingOf, newReadInWords } from './failures.ts';
 import { looks, ownerLabel, owners } from './lanes.ts';
 import { plot } from './plot.ts';
-import { counted, inTime } from './words.ts';
 
 /** More slots would be too small to see. */
 const MOST_SLOTS = 120;

@@ -1,11 +1,11 @@
 import type { ConsoleState } from '../../src/console/console-state.ts';
 import type { UsageState } from '../../src/console/usage-pages.ts';
 import type { UsageDimension, UsageGroup } from '../../src/usage/usage-report.ts';
+import { byId, type Child, html, show } from '../dom.ts';
+import { count, counted, share, timeOfDay } from '../words.ts';
 import { askGateway } from './ask-gateway.ts';
-import { byId, type Child, html, show } from './dom.ts';
 import { headingOf } from './failures.ts';
 import { type Column, heading, table } from './table.ts';
-import { count, counted, share, timeOfDay } from './words.ts';
 
 /** Maximum number of rows of the table; the file has all. */
 const MOST_ROWS = 200;
@@ -26,9 +26,9 @@ const dimensions = Object.keys(heads) as UsageDimension[];
  */
 export class UsageTable {
   token = '';
-  readonly #form = byId('usage-form') as HTMLFormElement;
-  readonly #from = byId('usage-from') as HTMLInputElement;
-  readonly #to = byId('usage-to') as HTMLInputElement;
+  readonly #form = byId<HTMLFormElement>('usage-form');
+  readonly #from = byId<HTMLInputElement>('usage-from');
+  readonly #to = byId<HTMLInputElement>('usage-to');
   #latest = new AbortController();
   /** Of the upstreams, by their names. */
   #titles: ReadonlyMap<string | null, string> = new Map();

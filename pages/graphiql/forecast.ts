@@ -1,7 +1,7 @@
+import { html } from '../dom.ts';
+import { counted, inTime } from '../words.ts';
 import type { Plan } from './answer.ts';
 import { type Asked, dryRun, type Manner } from './ask.ts';
-import { make } from './elements.ts';
-import { awayText, requestsText } from './words.ts';
 
 /** How long no key may be pressed before a dry run. */
 const PAUSE_MS = 400;
@@ -16,7 +16,7 @@ export type Wanted = () =>
 
 /** Says beside the button what a run would cost now, and when it would start. */
 export class Forecast {
-  readonly element = make('div', 'cost');
+  readonly element = html('div', { id: 'cost', class: 'cost', role: 'status' });
   #plan: { readonly plan: Plan; readonly at: number } | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #asking: AbortController | undefined;
@@ -24,8 +24,6 @@ export class Forecast {
   #problem = '';
 
   constructor() {
-    this.element.id = 'cost';
-    this.element.role = 'status';
     setInterval(() => this.#draw(), 1000);
   }
 
@@ -79,14 +77,14 @@ export class Forecast {
 
 function planText({ calls, exact, fits, saved, startsInMs }: Plan, agoMs: number): string {
   const kept = saved.cache + saved.coalesced;
-  if (!fits) return `too expensive: about ${requestsText(calls)}, over the limit per operation`;
-  const about = calls === 0 ? 'probably none' : `about ${requestsText(calls)}`;
-  const certain = `would cost ${calls === 0 ? 'no upstream request' : requestsText(calls)}`;
+  if (!fits)
+    return `too expensive: about ${counted(calls, 'upstream request')}, over the limit per operation`;
+  const about = calls === 0 ? 'probably none' : `about ${counted(calls, 'upstream request')}`;
+  const certain = `would cost ${calls === 0 ? 'no upstream request' : counted(calls, 'upstream request')}`;
   const words = [exact ? certain : about];
   if (kept > 0) words.push(`${kept} saved`);
   if (calls > 0 && startsInMs !== undefined) {
-    const startMs = startsInMs - agoMs;
-    words.push(startMs > 0 ? `starts in ${awayText(startMs)}` : 'starts now');
+    words.push(`starts ${inTime(startsInMs - agoMs)}`);
   }
   return words.join(', ');
 }

@@ -1,5 +1,5 @@
+import { byId } from '../dom.ts';
 import { mountEditors } from './editors/editors.tsx';
-import { byId } from './elements.ts';
 import { Page } from './page.ts';
 
 await mountEditors(new Page(), byId('stage'));

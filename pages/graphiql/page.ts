@@ -1,6 +1,5 @@
 import { type Answer, complaintsOf } from './answer.ts';
 import { type Asked, ask } from './ask.ts';
-import { byId } from './elements.ts';
 import { Forecast } from './forecast.ts';
 import { Strip } from './strip.ts';
 import { Token } from './token.ts';
@@ -27,7 +26,7 @@ export class Page {
   loadSchema: () => void = () => undefined;
 
   constructor() {
-    this.token = new Token(byId('token', HTMLFormElement), byId('token-button'), () => {
+    this.token = new Token(() => {
       this.loadSchema();
       void this.forecast.renew();
     });

@@ -1,6 +1,6 @@
+import { type Child, html, show, span } from '../dom.ts';
+import { counted, duration, timePassed, timeToCome } from '../words.ts';
 import { type Answer, type Complaint, complaintsOf, type Receipt } from './answer.ts';
-import { make } from './elements.ts';
-import { ageText, awayText, durationText } from './words.ts';
 
 /** Complaints that are shown one by one; the result has all of them. */
 const MOST_SHOWN = 3;
@@ -33,19 +33,18 @@ const nothing: Situation = {
 
 /** Says above the result what it cost, how old it is and what went wrong, for the tab that is looked at. */
 export class Strip {
-  readonly element = make('div', 'strip');
+  readonly element = html('div', { class: 'strip' });
   /** Read to a person who does not see it, each time that it is another. */
-  readonly #facts = make('p', 'facts');
+  readonly #facts = html('p', { class: 'facts', role: 'status' });
   /** Counts, which a screen reader must not read out each second. */
-  readonly #timer = make('p', 'timer');
-  readonly #complaints = make('ul', 'complaints');
+  readonly #timer = html('p', { class: 'timer', role: 'timer' });
+  readonly #complaints = html('ul', { class: 'complaints' });
   readonly #tabs = new Map<string, Situation>();
   #tab = '';
 
   constructor() {
-    this.#facts.setAttribute('role', 'status');
-    this.#timer.setAttribute('role', 'timer');
-    this.element.append(make('div', 'line', this.#facts, this.#timer), this.#complaints);
+    const line = html('div', { class: 'line' }, this.#facts, this.#timer);
+    this.element.append(line, this.#complaints);
     this.#draw();
     setInterval(() => this.#tick(), TICK_MS);
   }
@@ -99,22 +98,23 @@ export class Strip {
 
   #draw(): void {
     const { complaints, live, receipt, stopped, under } = this.#of(this.#tab);
-    const facts: Node[] = [];
+    const facts: Child[] = [];
     if (receipt) facts.push(...receiptFacts(receipt, live !== null));
-    if (live) facts.push(fact('revision', `${live.revision}`, 'before'));
-    if (stopped && !under) facts.push(make('span', 'fact', 'stopped'));
+    if (live) facts.push(span('fact', 'revision ', html('b', {}, `${live.revision}`)));
+    if (stopped && !under) facts.push(span('fact', 'stopped'));
     if (facts.length === 0 && complaints.length > 0)
-      facts.push(make('span', 'fact', 'no upstream request'));
+      facts.push(span('fact', 'no upstream request'));
     if (facts.length === 0 && !under) {
-      facts.push(make('span', 'fact hint', 'The cost of a response is shown here.'));
+      facts.push(span('fact hint', 'The cost of a response is shown here.'));
     }
-    this.#facts.replaceChildren(...facts);
+    show(this.#facts, facts);
     const groups = byMessage(complaints);
-    const shown = groups.slice(0, MOST_SHOWN).map(complaintItem);
-    const more = groups.length - shown.length;
-    if (more > 0)
-      shown.push(make('li', '', `and ${more} more ${more === 1 ? 'error' : 'errors'} below`));
-    this.#complaints.replaceChildren(...shown);
+    const more = groups.length - MOST_SHOWN;
+    show(
+      this.#complaints,
+      groups.slice(0, MOST_SHOWN).map(complaintItem),
+      more > 0 ? html('li', {}, `and ${counted(more, 'more error')} below`) : null,
+    );
     this.#tick();
   }
 
@@ -122,36 +122,33 @@ export class Strip {
     const now = Date.now();
     const { live, startedAt, turnAt, under } = this.#of(this.#tab);
     let text = '';
-    if (live) text = `oldest data ${ageText(Math.max(0, now - live.bornAt))}, live`;
-    else if (under && turnAt !== null && turnAt > now) text = `starts in ${awayText(turnAt - now)}`;
+    if (live) text = `oldest data ${timePassed(now - live.bornAt)}, live`;
+    else if (under && turnAt !== null && turnAt > now)
+      text = `starts in ${timeToCome(turnAt - now)}`;
     else if (under && now - startedAt > PATIENCE_MS) {
-      text = `waiting for the response, ${durationText(now - startedAt)}`;
+      text = `waiting for the response, ${timePassed(now - startedAt)}`;
     }
-    if (this.#timer.textContent !== text) this.#timer.textContent = text;
+    show(this.#timer, text);
   }
 }
 
 function receiptFacts(
   { calls, maxAgeMs, refreshes, saved, stale, waitedMs }: Receipt,
   isLive: boolean,
-): Node[] {
-  const facts = [
-    fact(calls === 1 ? 'upstream request' : 'upstream requests', `${calls}`),
-    fact('saved', `${saved.cache + saved.coalesced}`),
-    fact('waited', durationText(waitedMs)),
+): HTMLElement[] {
+  return [
+    fact(`${calls}`, calls === 1 ? 'upstream request' : 'upstream requests'),
+    fact(`${saved.cache + saved.coalesced}`, 'saved'),
+    fact(duration(waitedMs), 'waited'),
+    // It goes on counting where the answer is live.
+    ...(isLive ? [] : [span('fact', 'oldest data ', html('b', {}, timePassed(maxAgeMs)))]),
+    ...(stale > 0 ? [fact(`${stale}`, 'stale')] : []),
+    ...(refreshes > 0 ? [fact(`${refreshes}`, refreshes === 1 ? 'refresh' : 'refreshes')] : []),
   ];
-  // It goes on counting where the answer is live.
-  if (!isLive) facts.push(fact('oldest data', ageText(maxAgeMs), 'before'));
-  if (stale > 0) facts.push(fact('stale', `${stale}`));
-  if (refreshes > 0) facts.push(fact(refreshes === 1 ? 'refresh' : 'refreshes', `${refreshes}`));
-  return facts;
 }
 
-function fact(word: string, value: string, place: 'before' | 'after' = 'after'): HTMLElement {
-  const number = make('b', '', value);
-  return place === 'after'
-    ? make('span', 'fact', number, ` ${word}`)
-    : make('span', 'fact', `${word} `, number);
+function fact(value: string, word: string): HTMLElement {
+  return span('fact', html('b', {}, value), ` ${word}`);
 }
 
 function byMessage(complaints: readonly Complaint[]): Complaint[][] {
@@ -168,12 +165,13 @@ function complaintItem(complaints: readonly Complaint[]): HTMLElement {
   const places = complaints.map(placeOf).filter(Boolean);
   const more = places.length - MOST_SHOWN;
   const place = places.slice(0, MOST_SHOWN).join(', ') + (more > 0 ? ` and ${more} more` : '');
-  return make(
+  const code = extensions?.code;
+  return html(
     'li',
-    '',
-    ...(place ? [make('span', 'place', place), ' '] : []),
+    {},
+    place && [span('place', place), ' '],
     message,
-    ...(extensions?.code ? [' ', make('code', '', extensions.code)] : []),
+    code ? [' ', html('code', {}, code)] : null,
   );
 }
 

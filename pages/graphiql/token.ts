@@ -1,6 +1,6 @@
+import { byId, show } from '../dom.ts';
 import type { Complaint } from './answer.ts';
 import { wantsToken } from './answer.ts';
-import { button, make } from './elements.ts';
 
 const KEY = 'gateway:token';
 
@@ -9,44 +9,27 @@ const KEY = 'gateway:token';
  * browser's tab is open, and is in no address.
  */
 export class Token {
-  readonly #form: HTMLFormElement;
-  readonly #opener: HTMLElement;
+  readonly #form = byId<HTMLFormElement>('token');
+  readonly #opener = byId('token-button');
+  readonly #field = byId<HTMLInputElement>('token-field');
   readonly #onChange: () => void;
-  readonly #field = make('input');
-  readonly #reason = make('p', 'reason');
-  readonly #forget = button('plain', 'Remove token', () => this.#use(''));
   #token = kept();
   /** Whether an answer has come with the token that there is. */
   #accepted = false;
 
-  constructor(form: HTMLFormElement, opener: HTMLElement, onChange: () => void) {
-    this.#form = form;
-    this.#opener = opener;
+  constructor(onChange: () => void) {
     this.#onChange = onChange;
-    const label = make('label', '', 'Token');
-    label.htmlFor = 'token-field';
-    Object.assign(this.#field, {
-      id: 'token-field',
-      type: 'password',
-      autocomplete: 'off',
-      spellcheck: false,
-    });
-    this.#reason.id = 'token-reason';
-    this.#reason.setAttribute('role', 'alert');
-    this.#field.setAttribute('aria-describedby', 'token-reason');
-    const use = make('button', 'plain strong', 'Use token');
-    use.type = 'submit';
-    form.replaceChildren(this.#reason, make('div', 'row', label, this.#field, use, this.#forget));
-    form.addEventListener('submit', (event) => {
+    byId('token-remove').addEventListener('click', () => this.#use(''));
+    this.#form.addEventListener('submit', (event) => {
       event.preventDefault();
       this.#use(this.#field.value.trim());
     });
-    form.addEventListener('keydown', ({ key }) => {
+    this.#form.addEventListener('keydown', ({ key }) => {
       if (key !== 'Escape') return;
       this.#hide();
       this.#opener.focus();
     });
-    opener.addEventListener('click', () => {
+    this.#opener.addEventListener('click', () => {
       if (this.#form.hidden)
         this.#show(this.#token ? 'This page sends the token with every request.' : usual);
       else this.#hide();
@@ -101,7 +84,7 @@ export class Token {
   }
 
   #show(reason: string): void {
-    this.#reason.textContent = reason;
+    show(byId('token-reason'), reason);
     this.#form.hidden = false;
     this.#draw();
   }
@@ -112,7 +95,7 @@ export class Token {
   }
 
   #draw(): void {
-    this.#forget.hidden = this.#token === '';
+    byId('token-remove').hidden = this.#token === '';
     this.#opener.setAttribute('aria-expanded', String(!this.#form.hidden));
     this.#opener.textContent = this.#token ? 'Token in use' : 'Token';
   }

@@ -1,8 +1,8 @@
 import type { Fetcher, FetcherReturnType } from '@graphiql/toolkit';
 import { type DocumentNode, Kind, type OperationDefinitionNode, parse } from 'graphql';
+import { byId } from '../../dom.ts';
 import { complaintsOf, wantsToken } from '../answer.ts';
 import { type Asked, ask } from '../ask.ts';
-import { byId } from '../elements.ts';
 import type { Page } from '../page.ts';
 import type { Files } from './files.ts';
 

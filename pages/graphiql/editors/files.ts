@@ -7,9 +7,8 @@ import {
   type OperationDefinitionNode,
   typeFromAST,
 } from 'graphql';
-import { visibleText } from '../../../src/visible-text.ts';
-import { button, make } from '../elements.ts';
-import { sizeText } from '../words.ts';
+import { button, html, show, span } from '../../dom.ts';
+import { sizeText } from '../../words.ts';
 
 /** How deep in input objects a file is looked for. */
 const MAX_DEPTH = 4;
@@ -40,7 +39,7 @@ function pathsIn(type: unknown, path: string, depth: number): string[] {
 
 /** Lets a person choose a file for each variable that takes one. */
 export class Files {
-  readonly element = make('div', 'files');
+  readonly element = html('div', { class: 'files', hidden: '' });
   readonly #onChange: () => void;
   /** By tab and path. */
   readonly #chosen = new Map<string, File>();
@@ -48,7 +47,6 @@ export class Files {
 
   constructor(onChange: () => void) {
     this.#onChange = onChange;
-    this.element.hidden = true;
   }
 
   /** What is chosen for these variables of a tab. */
@@ -72,18 +70,15 @@ export class Files {
 
   #row(tab: string, path: string): HTMLElement {
     const key = `${tab} ${path}`;
-    const field = make('input');
-    field.type = 'file';
-    const text = make('span', 'file-name');
-    const remove = button('plain', 'Remove', () => {
+    const field = html('input', { type: 'file' });
+    const text = span('file-name');
+    const remove = button('Remove', () => {
       field.value = '';
       choose(undefined);
     });
     const draw = (): void => {
       const file = this.#chosen.get(key);
-      text.textContent = file
-        ? `${visibleText(file.name)}, ${sizeText(file.size)}`
-        : 'no file chosen';
+      show(text, file ? `${file.name}, ${sizeText(file.size)}` : 'no file chosen');
       remove.hidden = !file;
     };
     const choose = (file: File | undefined): void => {
@@ -94,13 +89,8 @@ export class Files {
     };
     field.addEventListener('change', () => choose(field.files?.[0]));
     draw();
-    const label = make(
-      'label',
-      'file',
-      make('span', 'variable', `$${path}`),
-      'Choose a file',
-      field,
-    );
-    return make('div', 'row', label, text, remove);
+    const variable = span('variable', `$${path}`);
+    const label = html('label', { class: 'file' }, variable, 'Choose a file', field);
+    return html('div', { class: 'row' }, label, text, remove);
   }
 }

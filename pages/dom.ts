@@ -1,4 +1,4 @@
-import { visibleText } from '../../src/visible-text.ts';
+import { visibleText } from '../src/visible-text.ts';
 
 /** What an element can contain; `null` is nothing. */
 export type Child = Node | string | null | readonly Child[];
@@ -49,11 +49,18 @@ function nodesOf(child: Child): Node[] {
     : child.flatMap(nodesOf);
 }
 
+/** A button that does something and sends nothing. */
+export function button(text: string, onClick: () => void): HTMLButtonElement {
+  const element = html('button', { type: 'button', class: 'plain' }, text);
+  element.addEventListener('click', onClick);
+  return element;
+}
+
 /** The element of the document with this id. @throws Error where the document has none */
-export function byId(id: string): HTMLElement {
+export function byId<Kind extends HTMLElement = HTMLElement>(id: string): Kind {
   const element = document.getElementById(id);
   if (!element) throw new Error(`The document has no #${id}.`);
-  return element;
+  return element as Kind;
 }
 
 /**

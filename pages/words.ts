@@ -54,10 +54,11 @@ export function share(part: number, whole: number): string {
   return whole > 0 ? `${Math.round((100 * part) / whole)} %` : '–';
 }
 
-/** Bytes, as people say them. */
-export function mebibytes(bytes: number): string {
-  const size = bytes / 1_048_576;
-  return `${size < 10 ? size.toFixed(1) : Math.round(size)} MiB`;
+/** "812 B", "34 KB", "1.2 MB". */
+export function sizeText(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  if (bytes < 1_000_000) return `${Math.round(bytes / 1000)} KB`;
+  return `${bytes < 1e7 ? (bytes / 1e6).toFixed(1) : Math.round(bytes / 1e6)} MB`;
 }
 
 /** A moment of today, to the second. */
