@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Row } from '../../support/gateway.ts';
-import { behavesWhenDisturbed, noes, Stage, yeses } from './story.ts';
+import { Stage } from './story.ts';
 
 const stage = new Stage();
 const path = '/api/account/update';
@@ -10,35 +10,6 @@ interface Own {
 }
 
 describe('Mutation.updateAccount', () => {
-  it('changes the address, and answers it without a further call', async () => {
-    const { result, calls } = await stage.change(
-      'updateAccount(input: { email: "ann@example.com" })',
-      'Account { email }',
-    );
-    expect(result).toEqual({ __typename: 'Account', email: 'ann@example.com' });
-    expect(calls).toEqual([`PUT ${path}`]);
-    expect(stage.written).toEqual([{ method: 'PUT', path, body: { email: 'ann@example.com' } }]);
-  });
-
-  it('changes the password alone, and both together', async () => {
-    await stage.change('updateAccount(input: { password: "12345" })', 'Account { __typename }');
-    expect(stage.written).toEqual([{ method: 'PUT', path, body: { password: '12345' } }]);
-    await stage.change(
-      'updateAccount(input: { email: "ann@example.com", password: "pässwörd" })',
-      'Account { email }',
-    );
-    const body = { email: 'ann@example.com', password: 'pässwörd' };
-    expect(stage.written).toEqual([{ method: 'PUT', path, body }]);
-  });
-
-  it('takes a null for a member that was not given', async () => {
-    await stage.change(
-      'updateAccount(input: { email: null, password: "12345" })',
-      'Account { __typename }',
-    );
-    expect(stage.written).toEqual([{ method: 'PUT', path, body: { password: '12345' } }]);
-  });
-
   it('reads what it was not told with one call for everything', async () => {
     const { account } = await stage.world.data<Own>(
       '{ account { id databaseId username avatar status expires registered } }',
@@ -67,112 +38,6 @@ describe('Mutation.updateAccount', () => {
       { id: account['id'] },
     );
     expect(node).toEqual({ email: 'ann@example.com' });
-  });
-
-  it('passes on why the upstream refuses', async () => {
-    const { data } = await stage.world.links<{ data: readonly Row[] }>('/api/users');
-    const taken = String(data[0]?.['email']);
-    const { result, calls } = await stage.change(
-      `updateAccount(input: { email: "${taken}" })`,
-      'Account { email }',
-    );
-    expect(result).toEqual({
-      __typename: 'Rejected',
-      message: 'An account with this email already exists',
-      upstream: 'LINKS',
-    });
-    expect(calls).toHaveLength(1);
-  });
-
-  it.each([
-    ['{}', [['input']]],
-    ['{ email: null, password: null }', [['input']]],
-    [
-      '{ email: "", password: "" }',
-      [
-        ['input', 'email'],
-        ['input', 'password'],
-      ],
-    ],
-    ['{ email: "Ann <ann@example.com>" }', [['input', 'email']]],
-    ['{ email: "ann@example" }', [['input', 'email']]],
-    ['{ email: "ann@b@example.com" }', [['input', 'email']]],
-    [
-      '{ email: "a b@example.com", password: "1234" }',
-      [
-        ['input', 'email'],
-        ['input', 'password'],
-      ],
-    ],
-  ])('finds every fault of %s, and spends no call', async (input, paths) => {
-    const { result, calls } = await stage.change(
-      `updateAccount(input: ${input})`,
-      'Account { email }',
-    );
-    expect(result).toMatchObject({ __typename: 'InvalidInput' });
-    expect(result.issues?.map((issue) => issue.path)).toEqual(paths);
-    expect(calls).toEqual([]);
-  });
-
-  it.each(["o'hara@example.co.uk", 'a.b+tag@bücher.example', 'x@sub.domain.example'])(
-    'leaves it to the upstream whether %s will do',
-    async (email) => {
-      await stage.change(`updateAccount(input: { email: "${email}" })`, 'Account { email }');
-      expect(stage.written).toEqual([{ method: 'PUT', path, body: { email } }]);
-    },
-  );
-
-  it.each(yeses({ message: 'Account has been updated.' }))(
-    'understands success %s',
-    async (_, body, status) => {
-      stage.answer(path, body, status);
-      const { result, calls } = await stage.change(
-        'updateAccount(input: { email: "ann@example.com" })',
-        'Account { email }',
-      );
-      expect(result).toEqual({ __typename: 'Account', email: 'ann@example.com' });
-      expect(calls).toHaveLength(1);
-    },
-  );
-
-  it('believes an answer that contains more of the account than the input', async () => {
-    const data = { id: '1', email: 'ann@example.com', username: 'ann', expires: null };
-    stage.answer(path, {
-      error: 0,
-      data: { ...data, status: 'PRO', avatar: 'https://x.example/a' },
-    });
-    const { result, calls } = await stage.change(
-      'updateAccount(input: { email: "Ann@Example.com" })',
-      'Account { databaseId email username status avatar }',
-    );
-    expect(result).toEqual({
-      __typename: 'Account',
-      databaseId: 1,
-      email: 'ann@example.com',
-      username: 'ann',
-      status: 'PRO',
-      avatar: 'https://x.example/a',
-    });
-    expect(calls).toHaveLength(1);
-  });
-
-  it.each(noes)('understands a refusal with `error` %s', async (_, body, status, message) => {
-    stage.answer(path, body, status);
-    const { result, calls } = await stage.change(
-      'updateAccount(input: { email: "ann@example.com" })',
-      'Account { email }',
-    );
-    expect(result).toEqual({ __typename: 'Rejected', message, upstream: 'LINKS' });
-    expect(calls).toHaveLength(1);
-  });
-
-  behavesWhenDisturbed(stage, {
-    mutation: 'updateAccount(input: { email: "ann@example.com", password: "12345" })',
-    typename: 'Account',
-    wire: { method: 'PUT', path, body: { email: 'ann@example.com', password: '12345' } },
-    check: 'Query.account',
-    look: '{ account { email } }',
-    times: ({ account }: Own) => (account['email'] === 'ann@example.com' ? 1 : 0),
   });
 
   it('names the login as what to check when only the password was sent', async () => {

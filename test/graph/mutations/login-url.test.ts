@@ -61,12 +61,6 @@ describe('Mutation.createLoginUrl', () => {
     },
   );
 
-  it('is refused for a user who is not there', async () => {
-    const { result } = await stage.change('createLoginUrl(userId: 99999)', selection);
-    const message = 'User does not exist';
-    expect(result).toEqual({ __typename: 'Rejected', message, upstream: 'LINKS' });
-  });
-
   it.each([
     ['at the top', { error: '0', url: 'https://in.example/?a=1&amp;b=2' }],
     ['in `data`', { error: false, data: { url: 'https://in.example/?a=1&b=2' } }],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Row } from '../../support/gateway.ts';
-import { behavesWhenDisturbed, noes, Stage, yeses } from './story.ts';
+import { Stage } from './story.ts';
 
 const stage = new Stage();
 
@@ -15,38 +15,6 @@ const look = `{
 }`;
 
 describe('Mutation.subscribeUser', () => {
-  it('sends what was given in the upstream’s words, and costs one call', async () => {
-    const { result, calls } = await stage.change(
-      `subscribeUser(input: {
-        planId: "2", userId: "${USER}", type: LIFETIME, expiration: "2040-01-31T09:30:00Z"
-      })`,
-      'User { databaseId planId expires }',
-    );
-    expect(calls).toEqual([`PUT /api/plan/2/user/${USER}`]);
-    expect(stage.written).toEqual([
-      {
-        method: 'PUT',
-        path: `/api/plan/2/user/${USER}`,
-        body: { type: 'lifetime', expiration: '2040-01-31 09:30:00' },
-      },
-    ]);
-    expect(result).toEqual({
-      __typename: 'User',
-      databaseId: USER,
-      planId: 2,
-      expires: '2040-01-31T09:30:00Z',
-    });
-  });
-
-  it.each([
-    ['MONTHLY', 'monthly'],
-    ['YEARLY', 'yearly'],
-    ['LIFETIME', 'lifetime'],
-  ])('spells %s as %s, and leaves the end to the upstream', async (type, spelt) => {
-    await stage.change(subscribing.replace('YEARLY', type), 'User { databaseId }');
-    expect(stage.written).toEqual([{ method: 'PUT', path, body: { type: spelt } }]);
-  });
-
   it('writes the expiration in the upstream’s zone', async () => {
     const world = await stage.open({ env: { LINKS_TIMEZONE: 'Asia/Kathmandu' } });
     const until = subscribing.replace('YEARLY', 'YEARLY, expiration: "2040-01-31T23:00:00Z"');
@@ -104,61 +72,5 @@ describe('Mutation.subscribeUser', () => {
     expect(await stage.world.data('{ account { expires } }')).toEqual({
       account: { expires: '2041-01-01T00:00:00Z' },
     });
-  });
-
-  it('lists every fault of the input, and spends no call', async () => {
-    const { result, calls } = await stage.change(
-      `subscribeUser(input: {
-        planId: "0", userId: "nobody", type: MONTHLY, expiration: "2001-01-01T00:00:00Z"
-      })`,
-      'User { databaseId }',
-    );
-    expect(calls).toEqual([]);
-    expect(result).toMatchObject({
-      __typename: 'InvalidInput',
-      issues: [
-        { path: ['input', 'planId'] },
-        { path: ['input', 'userId'] },
-        { path: ['input', 'expiration'], message: 'must be in the future.' },
-      ],
-    });
-  });
-
-  it('shows the upstream’s own refusal', async () => {
-    const nowhere = subscribing.replace('"3"', '"77"');
-    const { result } = await stage.change(nowhere, 'User { databaseId }');
-    expect(result).toEqual({
-      __typename: 'Rejected',
-      message: 'Plan does not exist',
-      upstream: 'LINKS',
-    });
-  });
-
-  it.each(yeses({ message: 'User has been subscribed to this plan.' }))(
-    'understands a yes %s',
-    async (_, body, status) => {
-      stage.answer(path, body, status);
-      const { result } = await stage.change(subscribing, 'User { databaseId planId }');
-      expect(result).toEqual({ __typename: 'User', databaseId: USER, planId: 3 });
-    },
-  );
-
-  it.each(noes)('understands a no by `error` %s', async (_, body, status, message) => {
-    stage.answer(path, body, status);
-    const { result } = await stage.change(subscribing, 'User { databaseId }');
-    expect(result).toEqual({ __typename: 'Rejected', message, upstream: 'LINKS' });
-  });
-
-  behavesWhenDisturbed(stage, {
-    mutation: subscribing,
-    typename: 'User',
-    wire: { method: 'PUT', path, body: { type: 'yearly' } },
-    check: 'Query.user',
-    look,
-    times: ({ user, users }: { user: Row; users: Row[] }) => {
-      const times = user['planId'] === 3 ? 1 : 0;
-      expect(users).toContainEqual({ databaseId: USER, planId: user['planId'] });
-      return times;
-    },
   });
 });

@@ -117,6 +117,10 @@ export class Stage {
   }
 }
 
+/** The global ID of an entity. */
+export const globalIdOf = (type: string, id: number): string =>
+  Buffer.from(`${type}:${id}`).toString('base64url');
+
 /** A mutation whose one request is sent under bad conditions. */
 export interface Story {
   readonly mutation: string;

@@ -1,21 +1,62 @@
 import { describe, expect, it } from 'vitest';
-import type { Row } from '../../../support/gateway.ts';
-import { behavesWhenDisturbed, yeses } from '../story.ts';
-import {
-  ChannelStage,
-  fields,
-  globalId,
-  type Items,
-  itemsPage,
-  itemsQuery,
-  keys,
-  menus,
-  page,
-  trade,
-} from './channels.ts';
+import type { Row } from '../../support/gateway.ts';
+import { globalIdOf, Stage } from './story.ts';
+
+/** A channel of which its items are selected. */
+interface Items {
+  readonly items: { readonly nodes: readonly Row[] };
+}
+
+/** Every field of a channel but its items. */
+const fields = 'id databaseId name description color starred';
+/** The call that this takes. */
+const page = 'GET /api/channels?limit=100&page=1';
+
+/** Two that are seeded. */
+const [trade, menus] = [21, 65] as const;
+
+/** Reads what stands in a channel. */
+const itemsQuery = (id: number): string =>
+  `{ channel(id: ${id}) { items(first: 500) { nodes { ... on ChannelEntry { type databaseId } } } } }`;
+
+/** The read of a channel's only page of items. */
+const itemsPage = (id: number): string => `GET /api/channel/${id}?limit=100&page=1`;
+
+/** Names items by type and id, e.g. `LINKS:1041`. */
+function keys({ items: { nodes } }: Items): string[] {
+  return nodes.map(({ type, databaseId }) => `${String(type)}:${String(databaseId)}`);
+}
+
+/** A stage for stories of channels. */
+class ChannelStage extends Stage {
+  /** A channel by each of the three ways to one. */
+  async found(id: number): Promise<unknown[]> {
+    const data = await this.world.data(
+      `query ($id: ID!, $text: ID!) {
+        node(id: $id) { ... on Channel { ${fields} } }
+        channel(id: $id) { ${fields} }
+        same: channel(id: $text) { ${fields} }
+      }`,
+      { id: globalIdOf('Channel', id), text: String(id) },
+    );
+    return [data['node'], data['channel'], data['same']];
+  }
+
+  /** What stands in a channel, e.g. `LINKS:1041`; null when there is no such channel. */
+  async itemsOf(id: number): Promise<string[] | null> {
+    const { channel } = await this.world.data<{ channel: Items | null }>(itemsQuery(id));
+    return channel && keys(channel);
+  }
+
+  /** The calls it takes to read what stands in a channel now. */
+  async costOfItems(id: number): Promise<string[]> {
+    this.world.forgetCalls();
+    await this.itemsOf(id);
+    return this.world.calls();
+  }
+}
 
 const stage = new ChannelStage();
-const idOf = (type: string, id: number) => Buffer.from(`${type}:${id}`).toString('base64url');
 
 describe('Mutation.assignItemToChannel', () => {
   /** Links that stand in other channels only: 1172 in two of them. */
@@ -28,12 +69,16 @@ describe('Mutation.assignItemToChannel', () => {
     ['BIO', 'bio', 61],
     ['QR', 'qr', 440],
   ])('puts an item of type %s into a channel at 1 call', async (type, spelling, item) => {
-    for (const id of [String(trade), globalId(trade)]) {
+    for (const id of [String(trade), globalIdOf('Channel', trade)]) {
       const { result, calls } = await stage.change(
         `assignItemToChannel(channelId: "${id}", type: ${type}, itemId: ${item})`,
         'Channel { id databaseId }',
       );
-      expect(result).toEqual({ __typename: 'Channel', id: globalId(trade), databaseId: trade });
+      expect(result).toEqual({
+        __typename: 'Channel',
+        id: globalIdOf('Channel', trade),
+        databaseId: trade,
+      });
       const request = `/api/channel/${trade}/assign/${spelling}/${item}`;
       expect(calls).toEqual([`POST ${request}`]);
       expect(stage.written).toEqual([{ method: 'POST', path: request }]);
@@ -44,46 +89,15 @@ describe('Mutation.assignItemToChannel', () => {
   });
 
   it.each([
-    ['links', `item: "${idOf('LinkItem', link)}"`, link],
-    ['bio', `item: "${idOf('BioItem', 61)}", type: BIO`, 61],
-    ['qr', `item: "${idOf('QrItem', 440)}"`, 440],
-    ['qr', `item: "${idOf('QrCode', 440)}", itemId: 440`, 440],
+    ['links', `item: "${globalIdOf('LinkItem', link)}"`, link],
+    ['bio', `item: "${globalIdOf('BioItem', 61)}", type: BIO`, 61],
+    ['qr', `item: "${globalIdOf('QrItem', 440)}"`, 440],
+    ['qr', `item: "${globalIdOf('QrCode', 440)}", itemId: 440`, 440],
     ['qr', 'item: "440", type: QR', 440],
   ])('takes an item of type %s by %s', async (spelling, given, item) => {
     await stage.change(`assignItemToChannel(channelId: ${trade}, ${given})`, 'Channel { id }');
     const request = `/api/channel/${trade}/assign/${spelling}/${item}`;
     expect(stage.written).toEqual([{ method: 'POST', path: request }]);
-  });
-
-  it.each([
-    ['no item', 'type: QR', [], 'must have at least one of `item`, `itemId`.'],
-    ['an integer without a type', 'itemId: 440', ['type'], 'is required for an integer ID.'],
-    ['an integer ID without a type', 'item: "440"', ['type'], 'is required for an integer ID.'],
-    [
-      'another type',
-      `type: BIO, item: "${idOf('QrCode', 440)}"`,
-      ['item'],
-      'needs the ID of a BioItem.',
-    ],
-    [
-      'what is no item',
-      `item: "${idOf('Campaign', 53)}"`,
-      ['item'],
-      'needs the ID of a LinkItem or a BioItem or a',
-    ],
-    [
-      'two items',
-      `item: "${idOf('QrItem', 440)}", itemId: 7`,
-      ['item'],
-      'is another ID than `itemId`',
-    ],
-  ])('refuses %s, and spends no call', async (_, given, at, message) => {
-    const { result, calls } = await stage.change(
-      `assignItemToChannel(channelId: ${trade}, ${given})`,
-      'Channel { id }',
-    );
-    expect(result.issues).toEqual([{ path: at, message: expect.stringContaining(message) }]);
-    expect(calls).toEqual([]);
   });
 
   it('shows in the items it answers itself, and in those that were kept, at 1 page', async () => {
@@ -146,7 +160,7 @@ describe('Mutation.assignItemToChannel', () => {
   it('keeps nothing of another channel’s items that were on their way meanwhile', async () => {
     const other = 29;
     // The very first request of a gateway goes alone.
-    await stage.channels();
+    await stage.found(trade);
     let release = (): void => {};
     const until = new Promise<void>((resolve) => {
       release = resolve;
@@ -164,48 +178,64 @@ describe('Mutation.assignItemToChannel', () => {
   });
 
   it('leaves the kept list of channels', async () => {
-    await stage.channels();
+    await stage.found(trade);
     await stage.change(mutation, 'Channel { id }');
     stage.world.forgetCalls();
-    await stage.channels();
+    await stage.found(trade);
     expect(stage.world.calls()).toEqual([]);
   });
+});
 
-  it.each([
-    [999_999, link, 'Channel does not exist'],
-    [trade, 999_999, 'Item does not exist'],
-  ])('passes on why channel %i takes no link %i', async (channel, item, message) => {
-    const { result, calls } = await stage.change(
-      `assignItemToChannel(channelId: ${channel}, type: LINKS, itemId: ${item})`,
-      'Channel { id }',
-    );
-    expect(result).toEqual({ __typename: 'Rejected', message, upstream: 'LINKS' });
-    expect(calls).toHaveLength(1);
+describe('Mutation.createChannel', () => {
+  const path = '/api/channel/add';
+  const mutation = 'createChannel(input: { name: "Tea & scones" })';
+  /** What the sandbox, seeded alike each time, calls the next channel. */
+  const next = 115;
+
+  it('drops the word that it is missing also when the outcome is not known', async () => {
+    expect(await stage.itemsOf(next)).toBeNull();
+    stage.sandbox.links.fault({ kind: 'drop', applied: true, path });
+    const { errors } = await stage.change(mutation, 'Channel { id }');
+    expect(errors[0]?.extensions).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+    expect(await stage.itemsOf(next)).toEqual([]);
   });
 
-  it('finds every fault of its arguments, and spends no call', async () => {
-    const { result, calls } = await stage.change(
-      'assignItemToChannel(channelId: "x", type: QR, itemId: 0)',
-      'Channel { id }',
-    );
-    expect(result.issues?.map((issue) => issue.path)).toEqual([['channelId'], ['itemId']]);
-    expect(calls).toEqual([]);
+  it('leaves what is kept of other channels’ items', async () => {
+    await stage.itemsOf(trade);
+    await stage.change(mutation, 'Channel { id }');
+    expect(await stage.costOfItems(trade)).toEqual([]);
+  });
+});
+
+describe('Mutation.updateChannel', () => {
+  it('leaves the kept items', async () => {
+    await stage.itemsOf(trade);
+    await stage.change(`updateChannel(input: { id: ${trade}, name: "Fair" })`, 'Channel { id }');
+    expect(await stage.costOfItems(trade)).toEqual([]);
+  });
+});
+
+describe('Mutation.deleteChannel', () => {
+  it('removes its items, and leaves the other channels they stand in, at no further call', async () => {
+    const kept = await stage.itemsOf(menus);
+    expect(kept).toContain('QR:301');
+    expect(await stage.itemsOf(trade)).toContain('QR:301');
+    await stage.change(`deleteChannel(id: ${trade})`, 'Deleted { deletedId }');
+    expect(await stage.itemsOf(trade)).toBeNull();
+    expect(await stage.costOfItems(menus)).toEqual([]);
+    expect(await stage.itemsOf(menus)).toEqual(kept);
+    const { qrCode } = await stage.world.data('{ qrCode(id: 301) { databaseId } }');
+    expect(qrCode).toEqual({ databaseId: 301 });
+  });
+});
+
+describe('Query.channel', () => {
+  it('reads of a channel nothing but its items when nothing else is selected', async () => {
+    expect(await stage.costOfItems(trade)).toEqual([itemsPage(trade)]);
   });
 
-  it.each(yeses({ message: 'Assigned.' }))('understands success %s', async (_, body, status) => {
-    stage.answer(path, body, status);
-    const { result, calls } = await stage.change(mutation, 'Channel { databaseId }');
-    expect(result).toEqual({ __typename: 'Channel', databaseId: trade });
-    expect(calls).toHaveLength(1);
-  });
-
-  behavesWhenDisturbed(stage, {
-    mutation,
-    typename: 'Channel',
-    wire: { method: 'POST', path },
-    check: 'Channel.items',
-    look: itemsQuery(trade),
-    times: ({ channel }: { readonly channel: Items }) =>
-      keys(channel).filter((key) => key === `LINKS:${link}`).length,
+  it('answers null for a channel that is not there, whatever is selected', async () => {
+    expect(await stage.itemsOf(999_999)).toBeNull();
+    expect(await stage.found(999_999)).toEqual([null, null, null]);
   });
 });
