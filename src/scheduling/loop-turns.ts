@@ -60,14 +60,11 @@ export class LoopTurns {
     });
   }
 
-  /**
-   * Calls a function for each item, for at most `most` of them in one turn: for work that is long only if there
-   * are many.
-   */
+  /** Calls a function for each item in later turns, for at most `most` of them in one turn. */
   async each<T>(items: Iterable<T>, most: number, work: (item: T) => void): Promise<void> {
     let done = 0;
     for (const item of items) {
-      if (done > 0 && done % most === 0) await this.turn();
+      if (done % most === 0) await this.turn();
       done += 1;
       work(item);
     }
