@@ -30,6 +30,8 @@ export class GatewayProcess {
   static async start(env: Readonly<Record<string, string>>): Promise<GatewayProcess> {
     const args = [
       `--max-old-space-size=${HEAP_MB}`,
+      // The space of new objects has its full size before the attack, so that growth is what connections hold.
+      `--min-semi-space-size=16`,
       '--import',
       new URL('inside.js', import.meta.url).href,
       ...GATEWAY,
