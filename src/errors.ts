@@ -138,11 +138,12 @@ export type ExhaustedReason =
 const exhausted: Readonly<Record<ExhaustedReason, (api: string) => string>> = {
   limit: (api) => `The rate limit of ${api} is reached.`,
   paused: (api) => `T${api.slice(1)} has refused a request because of its rate limit.`,
-  starting: () => 'No request can be sent now (earlier requests are unknown after the start).',
+  starting: () =>
+    'After its start, the gateway sends fewer requests, because it does not know the earlier ones.',
   shared: () => 'No request can be sent now (the shared budget is not available).',
-  stopping: () => 'No request can be sent now (the gateway is shutting down).',
+  stopping: () => 'The gateway is shutting down and sends no further requests.',
   class: (api) => `The limit of this class of callers for ${api} is reached.`,
-  keys: () => 'The gateway accepts no further API keys now.',
+  keys: () => 'Too many API keys have sent requests in this window.',
   changes: () => 'Other changes of the same object take too long.',
 };
 

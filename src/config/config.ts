@@ -119,7 +119,7 @@ export class ConfigError extends Error {
   /** One or two sentences each, without secrets. */
   readonly faults: readonly string[];
   constructor(faults: readonly string[]) {
-    const title = faults.length === 1 ? 'a fault' : `${faults.length} errors`;
+    const title = faults.length === 1 ? 'an error' : `${faults.length} errors`;
     super(`The configuration has ${title}:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
     this.faults = faults;
   }

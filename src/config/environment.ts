@@ -64,7 +64,7 @@ export class EnvironmentReader {
     if (!(number >= kind.min && number <= kind.max)) {
       this.#refuse(
         name,
-        'is outside the allowed range',
+        Number.isNaN(number) ? 'is not an integer' : 'is outside the allowed range',
         `an integer from ${kind.min} to ${kind.max}`,
       );
       return kind.min;

@@ -247,7 +247,7 @@ describe.each(['check-config', '--check-config'])('%s', (command) => {
     const process = gateway(real, command);
     expect(await process.ended).toBe(2);
     expect(process.output()).toMatch(
-      /^The configuration has a fault:\n  - LINKS_BASE_URL requires LINKS_API_KEY/,
+      /^The configuration has an error:\n  - LINKS_BASE_URL requires LINKS_API_KEY/,
     );
   });
 });

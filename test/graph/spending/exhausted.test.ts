@@ -86,7 +86,9 @@ describe('BUDGET_EXHAUSTED states why', () => {
     expect((await ask(key)).errors).toBeUndefined();
     const [error] = (await ask(keys.pro)).errors ?? [];
     expect(error).toMatchObject({
-      message: expect.stringMatching(/^The gateway accepts no further API keys now\. Retry in /),
+      message: expect.stringMatching(
+        /^Too many API keys have sent requests in this window\. Retry in /,
+      ),
       extensions: { code: 'BUDGET_EXHAUSTED', reason: 'keys' },
     });
   });
