@@ -1,5 +1,5 @@
 // Takes pictures of what people look at, as it really is: the console under load, GraphiQL, and the dashboard, each in
-// light and dark, at a desk and on a phone. `npm run screenshots -- folder`; about five minutes, most of them for the charts.
+// light and dark, at a desk and on a phone. `npm run screenshots -- folder`; about four minutes, most of them for the charts.
 import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ try {
   const gateway = await begin(['dist/main.js'], /^GraphQL +(\S+)\/graphql/m, { PORT: '0' });
   await inEveryView('graphiql', (page) => showGraphiql(page, gateway));
   const load = loadOf(gateway);
-  await sleep(240_000);
+  await sleep(150_000);
   await inEveryView('console', (page) => showConsole(page, gateway));
   load.stop();
   await begin(['scripts/demo.js'], /^dashboard +(\S+)/m, { PORT: '4400', DASHBOARD_PORT: '4401' });
