@@ -50,22 +50,9 @@ export function classStates(parts: ClassParts, { spenders }: Pick<Hour, 'spender
   }));
 }
 
-function quotaState({
-  clearMs,
-  limit,
-  upstream,
-  used,
-  waitMs,
-  window,
-}: ClassQuota): ClassState['quotas'][number] {
-  return {
-    upstream,
-    window,
-    limit,
-    used,
-    nextInMs: Math.ceil(waitMs),
-    resetInMs: Math.ceil(clearMs),
-  };
+function quotaState(quota: ClassQuota): ClassState['quotas'][number] {
+  const { limit, upstream, used, waitMs, window } = quota;
+  return { upstream, window, limit, used, nextInMs: Math.ceil(waitMs) };
 }
 
 /** Sums by class. A class that is not shown counts as the default. */

@@ -125,8 +125,6 @@ interface QuotaState {
   readonly used: number;
   /** Milliseconds until the class may send one more request; 0 if it may now. */
   readonly nextInMs: number;
-  /** Milliseconds until nothing of it is used if no request is sent; 0 if nothing is. */
-  readonly resetInMs: number;
 }
 
 /** One operation over the last hour, by its name. */

@@ -180,7 +180,7 @@ describe('the page of the console', () => {
     expect(new Set(named.map((name) => name.split('.').at(-2)))).toEqual(new Set(['css', 'js']));
     const sizes = named.map((name) => statSync(`dist/pages/assets/${name}`).size);
     const bytes = sizes.reduce((sum, size) => sum + size, gzipSync(document).byteLength);
-    expect(bytes).toBeLessThan(21_000);
+    expect(bytes).toBeLessThan(17_000);
   });
 
   it('is for callers on this machine unless everyone may see it', async () => {
