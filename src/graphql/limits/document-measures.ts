@@ -2,7 +2,6 @@ import {
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
-  GraphQLError,
   Kind,
   type NameNode,
   type OperationDefinitionNode,
@@ -11,7 +10,7 @@ import {
 } from 'graphql';
 import type { OperationLimits } from '../../config/config.ts';
 import { countPairs } from './field-pairs.ts';
-import { tooDeep, tooExpensive } from './text.ts';
+import { invalid, tooDeep, tooExpensive } from './text.ts';
 
 /** Limits of a document, including each use of a fragment. */
 export interface DocumentLimits
@@ -181,7 +180,9 @@ class DocumentWalk {
   /** `null` for a missing fragment, which validation reports. */
   #measureFragment(name: NameNode, level: number): Extent | null {
     const known = this.#measured.get(name.value);
-    if (known === null) throw endless(name);
+    // Validation would say so too, after it has compared all that such a fragment comes to.
+    if (known === null)
+      throw invalid(`Cannot spread fragment "${name.value}" within itself.`, name);
     if (known) return known;
     const fragment = this.#fragments.get(name.value);
     if (!fragment) return null;
@@ -190,13 +191,4 @@ class DocumentWalk {
     this.#measured.set(name.value, extent);
     return extent;
   }
-}
-
-/** What validation would say too, after it has compared all that such a fragment comes to. */
-function endless({ value, loc }: NameNode): GraphQLError {
-  return new GraphQLError(`Cannot spread fragment "${value}" within itself.`, {
-    // Not as a node: an error about a node other than a field is taken for one about a value.
-    ...(loc ? { source: loc.source, positions: [loc.start] } : {}),
-    extensions: { code: 'GRAPHQL_VALIDATION_FAILED', http: { status: 400, spec: true } },
-  });
 }

@@ -1,7 +1,5 @@
 import {
-  type ASTNode,
   type DocumentNode,
-  GraphQLError,
   type GraphQLSchema,
   type OperationDefinitionNode,
   type ParseOptions,
@@ -15,7 +13,7 @@ import { SCHEMA_WITHHELD, type SchemaAccess } from '../schema-access.ts';
 import { type DocumentLimits, measureDocument } from './document-measures.ts';
 import { checkVariables, type InputPlan, planInput } from './input.ts';
 import { type AskedFor, countRows } from './rows.ts';
-import { checkText, hasMoreLines, tooExpensive } from './text.ts';
+import { checkText, invalid, tooExpensive } from './text.ts';
 
 /** The advice for callers that send a subscription or open a WebSocket. */
 export const ASK_LIVE =
@@ -57,7 +55,8 @@ export class OperationTexts {
    */
   parse(source: string, options: ParseOptions = {}): DocumentNode {
     checkText(source, this.#limits);
-    const noLocation = options.noLocation || hasMoreLines(source, MAX_LINES);
+    const noLocation =
+      options.noLocation || source.split(/\r\n|[\r\n]/, MAX_LINES + 1).length > MAX_LINES;
     const document = parse(source, { ...options, noLocation });
     const { introspection, subscription } = measureDocument(document, this.#limits);
     if (subscription) throw invalid(`Subscriptions are not supported. ${ASK_LIVE}`, subscription);
@@ -102,14 +101,6 @@ function checkRows({ rows, ids }: AskedFor, maxNodes: number): void {
       `The operation requests ${ids} ids; the limit is ${MAX_IDS}. Split the operation.`,
     );
   }
-}
-
-/** Names the place, not the node: an error at a node that is no field counts as one about values. */
-function invalid(sentence: string, { loc }: ASTNode): GraphQLError {
-  return new GraphQLError(sentence, {
-    ...(loc && { source: loc.source, positions: [loc.start] }),
-    extensions: { code: 'GRAPHQL_VALIDATION_FAILED', http: { status: 400, spec: true } },
-  });
 }
 
 /**

@@ -1,3 +1,4 @@
+import { type ASTNode, GraphQLError } from 'graphql';
 import { BadUserInput, GatewayError } from '../../errors.ts';
 
 /** Characters of the longest text that the graph takes anywhere. */
@@ -99,10 +100,10 @@ export function tooExpensive(message: string): GatewayError {
   return new GatewayError('OPERATION_TOO_EXPENSIVE', message);
 }
 
-/** Whether a text has more lines than `most`. */
-export function hasMoreLines(text: string, most: number): boolean {
-  const ends = /\r\n|[\r\n]/g;
-  let lines = 1;
-  while (lines <= most && ends.test(text)) lines += 1;
-  return lines > most;
+/** An error of validation. Names the place, not the node: an error at a node that is no field counts as one about values. */
+export function invalid(sentence: string, { loc }: ASTNode): GraphQLError {
+  return new GraphQLError(sentence, {
+    ...(loc && { source: loc.source, positions: [loc.start] }),
+    extensions: { code: 'GRAPHQL_VALIDATION_FAILED', http: { status: 400, spec: true } },
+  });
 }
