@@ -2,14 +2,48 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { settings } from '../src/config/settings.ts';
+import { type Setting, type SettingKind, settings } from '../src/config/settings.ts';
 import { startSandbox } from '../src/sandbox/sandbox.ts';
 import { keysAreNew } from '../src/upstream/budget/journal/journal.ts';
 import { headline, section } from './bench/report/table.ts';
 import { startWorld, type World } from './support/gateway.ts';
 import { fencedBlocks, leads, pageAt, pageExamples, pages } from './support/readme.ts';
 import { expectAsShown, runExample } from './support/run-example.ts';
-import { renderSettings } from './support/settings-table.ts';
+
+/** All settings as one table, in Markdown without a trailing newline; the page cuts it into groups. */
+function renderSettings(settings: readonly Setting[]): string {
+  return [
+    '| Variable | Default | Value | What it does |',
+    '|---|---|---|---|',
+    ...settings.map((setting) => {
+      const name = setting.secret
+        ? `\`${setting.name}\`, \`${setting.name}_FILE\``
+        : `\`${setting.name}\``;
+      const value = setting.default === null ? '' : `\`${setting.default}\``;
+      return `| ${name} | ${value} | ${describeKind(setting.kind)} | ${setting.doc} |`;
+    }),
+  ].join('\n');
+}
+
+function describeKind(kind: SettingKind): string {
+  switch (kind.type) {
+    case 'integer':
+      return `${kind.min} to ${kind.max}`;
+    case 'choice':
+      return kind.choices.map((choice) => `\`${choice}\``).join(', ');
+    case 'flag':
+      return '`true`, `false`';
+    case 'baseUrl':
+    case 'url':
+      return 'URL';
+    case 'origins':
+      return 'origins';
+    case 'timeZone':
+      return 'time zone';
+    default:
+      return 'text';
+  }
+}
 
 const readme = pageAt('README.md');
 const everything = pages.map(({ text }) => text).join('\n');

@@ -3,10 +3,20 @@ import { parseCallerClasses } from '../../src/auth/caller-class.ts';
 import { EventStream } from '../../src/observe/event-stream.ts';
 import type { OperationRecord } from '../../src/observe/events.ts';
 import { createLazyMetrics } from '../../src/observe/metrics/lazy-metrics.ts';
+import type { IdempotencyGauges } from '../../src/observe/metrics/write-metrics.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 import { keyedWrite } from '../support/keyed-write.ts';
-import { noKeys } from '../support/no-keys.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
+
+/** The records of a gateway that has had no write with an idempotency key. */
+const noKeys: IdempotencyGauges = {
+  inProgress: 0,
+  ambiguous: 0,
+  stored: 0,
+  bytes: 0,
+  maxBytes: 0,
+  isSaveFailing: false,
+};
 
 const clock = new VirtualClock();
 let busy: BusyGateway;
