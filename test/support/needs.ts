@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { describe } from 'vitest';
 
 /** A program, or a folder of packages, that some tests need and that a machine may lack. */
@@ -20,6 +20,13 @@ export const redisServer: Tool = {
   name: 'redis-server',
   path: '/usr/bin/redis-server',
   install: 'apt-get install -y --no-install-recommends redis-server',
+};
+
+/** PostgreSQL, for tests of two machines. */
+export const postgresServer: Tool = {
+  name: 'postgresql',
+  path: postgresPath(),
+  install: 'apt-get install -y --no-install-recommends postgresql',
 };
 
 /** Limits the sizes of files, for tests of a full disk. */
@@ -60,4 +67,11 @@ export function describeWith(
   }
   process.stderr.write(`skipped: ${title} needs ${tool.name}: ${tool.install}\n`);
   describe.skip(`${title} (needs ${tool.name}: ${tool.install})`, tests);
+}
+
+/** Debian keeps each version in a folder of its own. */
+function postgresPath(): string {
+  const root = '/usr/lib/postgresql';
+  const [newest = '0'] = existsSync(root) ? readdirSync(root).sort().reverse() : [];
+  return `${root}/${newest}/bin/postgres`;
 }

@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../scheduling/clock.ts';
+import { type Attempt, type Engine, type Owner, StoreError } from './engine.ts';
+import { MemoryEngine } from './memory-engine.ts';
+import { Store } from './store.ts';
+
+/** Raised when the values of a store change their form; an older one is migrated when it is opened. */
+const VERSION = 1;
+const VERSION_KEY = 'meta/version';
+
+/** Where a store is. */
+export type StorePlace =
+  | { readonly kind: 'memory' }
+  | { readonly kind: 'folder'; readonly folder: string }
+  | { readonly kind: 'postgres'; readonly url: string };
+
+interface OpenOptions {
+  readonly place: StorePlace;
+  /** The address under which other processes reach this one. */
+  readonly url: string;
+  readonly clock: Clock;
+  /** Called with one sentence for the operator. */
+  readonly complain: (sentence: string) => void;
+}
+
+/** A store that this process owns. */
+export interface OwnedStore {
+  readonly store: Store;
+  /** This process, as others find it. */
+  readonly owner: Owner;
+}
+
+/** A store that another process owns. */
+export interface WaitingStore {
+  /** The owner; `null` if it is not known at this moment. */
+  owner(): Promise<Owner | null>;
+  /** Resolves when this process owns the store; rejects with the reason of `signal`. */
+  own(signal: AbortSignal): Promise<OwnedStore>;
+  /** Ends the session of an owner that does not answer; false if only its own end frees the store. */
+  depose(): Promise<boolean>;
+}
+
+/**
+ * Opens a store, or tells that another process owns it. The engine is loaded only here.
+ * @throws StoreError `UNAVAILABLE` if it cannot be opened, `NEWER` if a newer version has written it.
+ */
+export async function openStore(
+  options: OpenOptions,
+): Promise<{ readonly owned: OwnedStore } | { readonly waiting: WaitingStore }> {
+  const owner = { url: options.url, secret: randomBytes(32).toString('base64url') };
+  const attempt = await attemptAt(options, owner);
+  if ('engine' in attempt) return { owned: await ownedStore(attempt.engine, owner, options) };
+  const { occupied } = attempt;
+  return {
+    waiting: {
+      owner: () => occupied.owner(),
+      own: async (signal) => ownedStore(await occupied.own(signal), owner, options),
+      depose: () => occupied.depose(),
+    },
+  };
+}
+
+async function attemptAt({ complain, place }: OpenOptions, owner: Owner): Promise<Attempt> {
+  switch (place.kind) {
+    case 'memory':
+      return { engine: new MemoryEngine() };
+    case 'folder': {
+      const { openLevel } = await import('./level-engine.ts');
+      return openLevel({ folder: place.folder, owner, complain });
+    }
+    case 'postgres': {
+      const { openPostgres } = await import('./postgres-engine.ts');
+      return openPostgres({ url: place.url, owner });
+    }
+  }
+}
+
+async function ownedStore(
+  engine: Engine,
+  owner: Owner,
+  { clock, complain }: OpenOptions,
+): Promise<OwnedStore> {
+  const store = new Store({ engine, clock, complain });
+  try {
+    const version = Number((await store.get(VERSION_KEY)) ?? VERSION);
+    if (version > VERSION) {
+      const sentence = `A newer version of the gateway has written the store (version ${version}, this one knows ${VERSION}). Start that version, or use another STATE_DIR or database.`;
+      throw new StoreError('NEWER', sentence);
+    }
+    store.put(VERSION_KEY, String(VERSION));
+    await store.committed();
+    return { store, owner };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}

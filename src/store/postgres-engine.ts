@@ -1,0 +1,243 @@
+import { Client } from 'pg';
+import { reasonOf } from '../errors.ts';
+import {
+  type Attempt,
+  type Batch,
+  type Engine,
+  type Occupied,
+  type Owner,
+  type Selection,
+  StoreError,
+} from './engine.ts';
+
+/** Names the lock of the owner: an arbitrary number of this program. */
+const LOCK = 6_021_979_113;
+/** The table of all values; keys are in the order of their bytes, as in the other engines. */
+const TABLE = 'links_market_gateway';
+const OWNER_KEY = 'meta/owner';
+/** Number of values that are read at once. */
+const PAGE = 256;
+/** The server ends the session of a machine that vanished after about this many seconds, and frees the lock. */
+const SESSION = `
+  SET tcp_keepalives_idle = 3; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 2;
+  SET tcp_user_timeout = 8000; SET synchronous_commit = on`;
+
+interface PostgresOptions {
+  /** Such as `postgres://user:password@host/database`. */
+  readonly url: string;
+  readonly owner: Owner;
+}
+
+/**
+ * Tries to own a database: the session that holds the lock also writes, so that nothing is written by a process that lost
+ * it. Makes the table if it is missing.
+ * @throws StoreError `UNAVAILABLE`
+ */
+export async function openPostgres(options: PostgresOptions): Promise<Attempt> {
+  const client = await connect(options.url);
+  try {
+    const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS owned', [LOCK]);
+    if (rows[0]?.owned) return { engine: await own(client, options) };
+    return { occupied: new OccupiedDatabase(client, options) };
+  } catch (error) {
+    await end(client);
+    throw unavailable(error);
+  }
+}
+
+/** The engine over a session that has the lock. */
+async function own(client: Client, { owner }: PostgresOptions): Promise<Engine> {
+  await client.query(
+    `CREATE TABLE IF NOT EXISTS ${TABLE} (key text COLLATE "C" PRIMARY KEY, value bytea NOT NULL)`,
+  );
+  const engine = new PostgresEngine(client);
+  await engine.write({
+    cleared: [],
+    values: new Map([[OWNER_KEY, Buffer.from(JSON.stringify(owner))]]),
+  });
+  return engine;
+}
+
+async function connect(url: string): Promise<Client> {
+  const client = new Client({
+    connectionString: url,
+    application_name: 'links-market-gateway',
+    connectionTimeoutMillis: 5000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 3000,
+  });
+  // A lost session is noticed by the next query.
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    await client.query(SESSION);
+    return client;
+  } catch (error) {
+    await end(client);
+    throw unavailable(error);
+  }
+}
+
+interface StoredRow {
+  readonly key: string;
+  readonly value: Buffer;
+}
+
+/** The table of this process. */
+class PostgresEngine implements Engine {
+  readonly #client: Client;
+  #isLost = false;
+
+  constructor(client: Client) {
+    this.#client = client;
+    client.on('end', () => {
+      this.#isLost = true;
+    });
+  }
+
+  async write({ cleared, values }: Batch): Promise<void> {
+    const set = [...values].filter((each): each is [string, Buffer] => each[1] !== null);
+    const deleted = [...values].filter(([, value]) => value === null).map(([key]) => key);
+    await this.#query('BEGIN');
+    for (const { from, to } of cleared) {
+      await this.#query(`DELETE FROM ${TABLE} WHERE key >= $1 AND key < $2`, [from, to]);
+    }
+    if (deleted.length > 0) {
+      await this.#query(`DELETE FROM ${TABLE} WHERE key = ANY($1)`, [deleted]);
+    }
+    if (set.length > 0) {
+      await this.#query(
+        `INSERT INTO ${TABLE} SELECT * FROM unnest($1::text[], $2::bytea[])
+         ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+        [set.map(([key]) => key), set.map(([, value]) => value)],
+      );
+    }
+    await this.#query('COMMIT');
+  }
+
+  async *read({
+    from,
+    limit = Number.POSITIVE_INFINITY,
+    reverse = false,
+    to,
+  }: Selection): AsyncIterable<readonly [string, Buffer]> {
+    const order = reverse ? 'DESC' : 'ASC';
+    let [first, last] = [from, to];
+    for (let left = limit; left > 0; ) {
+      const page = await this.#query(
+        `SELECT key, value FROM ${TABLE} WHERE key >= $1 AND key < $2 ORDER BY key ${order} LIMIT $3`,
+        [first, last, Math.min(left, PAGE)],
+      );
+      for (const { key, value } of page) yield [key, value] as const;
+      const end = page.at(-1);
+      if (!end || page.length < PAGE) return;
+      if (reverse) last = end.key;
+      else first = `${end.key}\u0001`;
+      left -= page.length;
+    }
+  }
+
+  /** Another process can have the lock: the session is not opened again. */
+  recover(): Promise<void> {
+    return this.#isLost ? Promise.reject(lost()) : Promise.resolve();
+  }
+
+  close(): Promise<void> {
+    return end(this.#client);
+  }
+
+  async #query(text: string, values?: unknown[]): Promise<StoredRow[]> {
+    if (this.#isLost) throw lost();
+    try {
+      return (await this.#client.query<StoredRow>(text, values)).rows;
+    } catch (error) {
+      if (this.#isLost || !isOfStatement(error)) {
+        this.#isLost = true;
+        throw lost(error);
+      }
+      await this.#client.query('ROLLBACK').catch(() => {});
+      throw unavailable(error);
+    }
+  }
+}
+
+/** Another process holds the lock. */
+class OccupiedDatabase implements Occupied {
+  readonly #client: Client;
+  readonly #options: PostgresOptions;
+
+  constructor(client: Client, options: PostgresOptions) {
+    this.#client = client;
+    this.#options = options;
+  }
+
+  owner(): Promise<Owner | null> {
+    return this.#aside(async (client) => {
+      const { rows } = await client.query(`SELECT value FROM ${TABLE} WHERE key = $1`, [OWNER_KEY]);
+      return rows[0] ? JSON.parse(rows[0].value.toString('utf8')) : null;
+    });
+  }
+
+  async own(signal: AbortSignal): Promise<Engine> {
+    const client = this.#client;
+    const leave = (): void => void end(client);
+    signal.addEventListener('abort', leave, { once: true });
+    try {
+      signal.throwIfAborted();
+      await client.query('SELECT pg_advisory_lock($1)', [LOCK]);
+      return await own(client, this.#options);
+    } catch (error) {
+      await end(client);
+      signal.throwIfAborted();
+      throw unavailable(error);
+    } finally {
+      signal.removeEventListener('abort', leave);
+    }
+  }
+
+  depose(): Promise<boolean> {
+    return this.#aside(async (client) => {
+      const { rowCount } = await client.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_locks
+         WHERE locktype = 'advisory' AND granted AND (classid::bigint << 32) + objid::bigint = $1
+           AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+        [LOCK],
+      );
+      return (rowCount ?? 0) > 0;
+    });
+  }
+
+  /** Runs queries in a session of their own, since this one waits for the lock. */
+  async #aside<T>(run: (client: Client) => Promise<T>): Promise<T> {
+    const client = await connect(this.#options.url);
+    try {
+      return await run(client);
+    } catch (error) {
+      throw unavailable(error);
+    } finally {
+      await end(client);
+    }
+  }
+}
+
+async function end(client: Client): Promise<void> {
+  await client.end().catch(() => {});
+}
+
+/** Whether the server rejected one statement, and the session goes on. */
+function isOfStatement(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  // Class 57 is an operator's intervention, 08 a lost connection.
+  return /^[0-9A-Z]{5}$/.test(code) && !/^(?:57P|08)/.test(code);
+}
+
+function unavailable(error: unknown): StoreError {
+  if (error instanceof StoreError) return error;
+  return new StoreError('UNAVAILABLE', `DATABASE_URL cannot be used (${reasonOf(error)}).`, {
+    cause: error,
+  });
+}
+
+function lost(cause?: unknown): StoreError {
+  return new StoreError('LOST', 'The session with PostgreSQL has ended.', { cause });
+}
