@@ -29,6 +29,8 @@ export interface Owner {
 
 /** A database that this process has for itself. Its methods throw `StoreError`. */
 export interface Engine {
+  /** Resolves with the reason when it is known that this process owns it no more, before the next write. */
+  readonly lost: Promise<StoreError>;
   /** Resolves when a crash of the machine cannot lose the changes. */
   write(batch: Batch): Promise<void>;
   /** Reads what was written, in pages: what is written meanwhile may be part of it. */
@@ -56,7 +58,7 @@ export type Attempt = { readonly engine: Engine } | { readonly occupied: Occupie
 export type StoreFault =
   /** It cannot be written at this moment: the disk is full, the folder read-only, or the server away. */
   | 'UNAVAILABLE'
-  /** Another process owns it now, or its folder was removed. */
+  /** This process owns it no more: another does, its folder was removed, or it is closed. Nothing more is written. */
   | 'LOST'
   /** A newer version of the gateway has written it. */
   | 'NEWER';
@@ -69,9 +71,4 @@ export class StoreError extends Error {
     super(message, options);
     this.fault = fault;
   }
-}
-
-/** The key after all keys that begin with a text. */
-export function after(prefix: string): string {
-  return `${prefix}\uffff`;
 }

@@ -15,7 +15,7 @@ import {
 } from './engine.ts';
 
 /** A waiting process tries to own the folder after this time, in milliseconds. */
-const RETRY_MS = 25;
+const RETRY_MS = 50;
 /** Number of values that are read at once. */
 const PAGE = 256;
 /** Where waiting processes, which cannot read the database, find its owner. */
@@ -80,6 +80,7 @@ async function openDatabase(folder: string): Promise<Level> {
 
 /** A database of this process in a folder. */
 class LevelEngine implements Engine {
+  readonly lost = new Promise<StoreError>(() => {});
   readonly #folder: string;
   readonly #lock: number;
   #level: Level;

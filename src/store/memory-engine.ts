@@ -1,4 +1,4 @@
-import type { Batch, Engine, Selection, Span } from './engine.ts';
+import type { Batch, Engine, Selection, Span, StoreError } from './engine.ts';
 
 /** Whether a key lies in a span. */
 export function isWithin(key: string, { from, to }: Span): boolean {
@@ -7,6 +7,7 @@ export function isWithin(key: string, { from, to }: Span): boolean {
 
 /** A database that ends with this process: for the sandbox and `STATE_DIR=off`. */
 export class MemoryEngine implements Engine {
+  readonly lost = new Promise<StoreError>(() => {});
   readonly #values = new Map<string, Buffer>();
 
   write({ cleared, values }: Batch): Promise<void> {

@@ -17,6 +17,8 @@ const TABLE = 'links_market_gateway';
 const OWNER_KEY = 'meta/owner';
 /** Number of values that are read at once. */
 const PAGE = 256;
+/** A session that does not answer a query for this time is lost, in milliseconds. */
+const ANSWER_MS = 10_000;
 /** The server ends the session of a machine that vanished after about this many seconds, and frees the lock. */
 const SESSION = `
   SET tcp_keepalives_idle = 3; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 2;
@@ -85,13 +87,17 @@ interface StoredRow {
 
 /** The table of this process. */
 class PostgresEngine implements Engine {
+  readonly lost: Promise<StoreError>;
   readonly #client: Client;
   #isLost = false;
 
   constructor(client: Client) {
     this.#client = client;
-    client.on('end', () => {
-      this.#isLost = true;
+    this.lost = new Promise((resolve) => {
+      client.on('end', () => {
+        this.#isLost = true;
+        resolve(lost());
+      });
     });
   }
 
@@ -149,7 +155,8 @@ class PostgresEngine implements Engine {
   async #query(text: string, values?: unknown[]): Promise<StoredRow[]> {
     if (this.#isLost) throw lost();
     try {
-      return (await this.#client.query<StoredRow>(text, values)).rows;
+      const query = { text, values, query_timeout: ANSWER_MS };
+      return (await this.#client.query<StoredRow>(query)).rows;
     } catch (error) {
       if (this.#isLost || !isOfStatement(error)) {
         this.#isLost = true;

@@ -1,4 +1,5 @@
 import { reasonOf } from '../errors.ts';
+import { inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import { type Engine, type Selection, type Span, StoreError } from './engine.ts';
 import { isWithin } from './memory-engine.ts';
@@ -27,26 +28,28 @@ interface Pending {
 /**
  * The state of the process that owns it, as the next owner finds it. Changes of one turn of the event loop are one
  * transaction; while one is written, those that follow are collected for the next. Memory is the truth of a running owner:
- * nothing is read back but at start, and what is too large for memory.
+ * nothing is read back but at start, and what is too large for memory. Keys are ASCII, such as `kind/name`.
  */
 export class Store {
   readonly #options: StoreOptions;
+  readonly #lost = deferred<StoreError>();
   #pending: Pending = empty();
   /** The end of the transaction of `#pending`; `null` without changes. */
-  #next: Deferred | null = null;
+  #next: Deferred<void> | null = null;
   /** The transaction that is written now. */
   #writing: Promise<void> | null = null;
   #cancelRetry: (() => void) | null = null;
+  /** Why changes cannot be written at this moment; after `LOST`, nothing is written any more. */
   #fault: StoreError | null = null;
-  #isClosed = false;
 
   constructor(options: StoreOptions) {
     this.#options = options;
+    inBackground(options.engine.lost.then((fault) => this.#lose(fault)));
   }
 
-  /** Why changes cannot be written at this moment; `null` if they can. */
-  get fault(): StoreError | null {
-    return this.#fault;
+  /** Resolves with the reason if this process no longer owns the store; pending if it closes the store itself. */
+  get lost(): Promise<StoreError> {
+    return this.#lost.promise;
   }
 
   /** Sets a value in the transaction of this turn. */
@@ -68,36 +71,46 @@ export class Store {
       this.#pending.bytes -= bytesOf(key, value);
     }
     cleared.push(span);
+    this.#pending.bytes += CHANGE_BYTES;
     this.#schedule();
   }
 
   /**
-   * Resolves when a crash cannot lose any change made so far.
+   * Resolves when a crash cannot lose any change made so far. Nobody needs to await it.
    * @throws StoreError if they cannot be written at this moment. The store tries again, unless it is `LOST`.
    */
   committed(): Promise<void> {
-    if (this.#fault) return Promise.reject(this.#fault);
-    return this.#next?.promise ?? this.#writing ?? Promise.resolve();
+    if (!this.#fault) return this.#next?.promise ?? this.#writing ?? Promise.resolve();
+    const failed = deferred<void>();
+    failed.reject(this.#fault);
+    return failed.promise;
   }
 
-  /** Reads values, with all changes made so far. */
+  /**
+   * Reads values, with all changes made so far.
+   * @throws StoreError
+   */
   async *read(selection: Selection): AsyncIterable<readonly [string, Buffer]> {
     await this.committed();
     yield* this.#options.engine.read(selection);
   }
 
-  /** The value of a key; `null` if there is none. */
+  /**
+   * The value of a key; `null` if there is none.
+   * @throws StoreError
+   */
   async get(key: string): Promise<Buffer | null> {
     for await (const [, value] of this.read({ from: key, to: `${key}\u0001`, limit: 1 }))
       return value;
     return null;
   }
 
-  /** Writes what is pending, and lets another process own the store. Never throws. */
+  /** Writes what is pending, once more if that failed before, and lets another process own the store. Never throws. */
   async close(): Promise<void> {
-    await this.committed().catch(() => {});
-    this.#isClosed = true;
+    await this.#writing?.catch(() => {});
+    await this.#flush();
     this.#cancelRetry?.();
+    this.#fault = new StoreError('LOST', 'The store is closed.');
     await this.#options.engine.close().catch(() => {});
   }
 
@@ -111,87 +124,89 @@ export class Store {
   }
 
   #schedule(): void {
-    if (this.#isClosed || this.#next) return;
-    this.#next = deferred();
-    if (this.#writing || this.#cancelRetry) return;
-    setImmediate(() => this.#flush());
+    if (this.#fault?.fault === 'LOST') {
+      this.#pending = empty();
+    } else if (this.#pending.bytes > MAX_PENDING_BYTES) {
+      this.#lose(new StoreError('LOST', 'Too many changes could not be written to the store.'));
+    } else if (!this.#next) {
+      this.#next = deferred();
+      if (!this.#writing && !this.#cancelRetry) setImmediate(() => inBackground(this.#flush()));
+    }
   }
 
-  #flush(): void {
+  /** Writes what is pending. Never rejects. */
+  async #flush(): Promise<void> {
+    const { engine } = this.#options;
     const next = this.#next;
     if (!next || this.#writing) return;
     const batch = this.#pending;
     this.#pending = empty();
     this.#next = null;
     this.#writing = next.promise;
-    this.#write(batch).then(
-      () => {
-        this.#writing = null;
-        this.#fault = null;
-        next.resolve();
-        this.#flush();
-      },
-      (error: unknown) => {
-        this.#writing = null;
-        this.#failed(batch, error);
-        next.reject(this.#fault);
-      },
-    );
+    try {
+      if (this.#fault) await engine.recover();
+      await engine.write(batch);
+      if (this.#fault?.fault !== 'LOST') this.#fault = null;
+      this.#writing = null;
+      next.resolve();
+      // In a turn of its own, so that no transaction ends within a turn.
+      if (this.#next) setImmediate(() => inBackground(this.#flush()));
+    } catch (error) {
+      this.#writing = null;
+      this.#failed(batch, faultOf(error));
+      next.reject(this.#fault);
+    }
   }
 
-  async #write(batch: Pending): Promise<void> {
-    const { engine } = this.#options;
-    if (this.#fault?.fault === 'LOST') throw this.#fault;
-    if (this.#fault) await engine.recover();
-    await engine.write(batch);
-  }
-
-  #failed(batch: Pending, error: unknown): void {
+  #failed(batch: Pending, fault: StoreError): void {
+    if (fault.fault === 'LOST') this.#lose(fault);
+    if (this.#fault?.fault === 'LOST') return;
     const { clock, complain } = this.#options;
-    const isNew = this.#fault === null;
-    this.#fault =
-      error instanceof StoreError
-        ? error
-        : new StoreError('UNAVAILABLE', reasonOf(error), { cause: error });
-    if (isNew) complain(this.#fault.message);
-    if (this.#fault.fault === 'LOST') {
-      this.#next?.reject(this.#fault);
-      this.#next = null;
-      this.#pending = empty();
-      return;
-    }
+    if (!this.#fault) complain(fault.message);
+    this.#fault = fault;
+    this.#next?.reject(fault);
+    this.#next = null;
     this.#pending = merged(batch, this.#pending);
-    if (this.#pending.bytes > MAX_PENDING_BYTES) {
-      this.#fault = new StoreError('LOST', 'Too many changes could not be written.');
-      this.#pending = empty();
-      this.#next?.reject(this.#fault);
-      this.#next = null;
-      return;
-    }
-    this.#next ??= deferred();
     this.#cancelRetry = clock.after(RETRY_MS, () => {
       this.#cancelRetry = null;
-      this.#flush();
+      inBackground(this.#flush());
     });
+    this.#schedule();
+  }
+
+  #lose(fault: StoreError): void {
+    if (this.#fault?.fault === 'LOST') return;
+    this.#fault = fault;
+    this.#cancelRetry?.();
+    this.#pending = empty();
+    this.#next?.reject(fault);
+    this.#next = null;
+    this.#options.complain(fault.message);
+    this.#lost.resolve(fault);
   }
 }
 
 /** A promise and its functions. Nobody needs to await it. */
-interface Deferred {
-  readonly promise: Promise<void>;
-  readonly resolve: () => void;
+interface Deferred<T> {
+  readonly promise: Promise<T>;
+  readonly resolve: (value: T) => void;
   readonly reject: (reason: unknown) => void;
 }
 
-function deferred(): Deferred {
-  let resolve: Deferred['resolve'] = () => {};
-  let reject: Deferred['reject'] = () => {};
-  const promise = new Promise<void>((resolved, rejected) => {
+function deferred<T>(): Deferred<T> {
+  let resolve: Deferred<T>['resolve'] = () => {};
+  let reject: Deferred<T>['reject'] = () => {};
+  const promise = new Promise<T>((resolved, rejected) => {
     resolve = resolved;
     reject = rejected;
   });
   promise.catch(() => {});
   return { promise, resolve, reject };
+}
+
+function faultOf(error: unknown): StoreError {
+  if (error instanceof StoreError) return error;
+  return new StoreError('UNAVAILABLE', reasonOf(error), { cause: error });
 }
 
 function empty(): Pending {
@@ -211,6 +226,7 @@ function merged(first: Pending, second: Pending): Pending {
     if (!cleared.some((span) => isWithin(key, span))) all.values.set(key, value);
   }
   for (const [key, value] of second.values) all.values.set(key, value);
+  all.bytes = all.cleared.length * CHANGE_BYTES;
   for (const [key, value] of all.values) all.bytes += bytesOf(key, value);
   return all;
 }

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect } from 'vitest';
 import { systemClock } from '../../src/scheduling/clock.ts';
 import { type OwnedStore, openStore, type StorePlace } from '../../src/store/open-store.ts';

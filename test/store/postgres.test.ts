@@ -60,6 +60,8 @@ describeWith(postgresServer, 'A store in PostgreSQL', () => {
     const owning = second.waiting.own(new AbortController().signal);
     expect(await second.waiting.depose()).toBe(true);
     const { store } = await owning;
+    // Known before anything is written.
+    await expect(first.store.lost).resolves.toMatchObject({ fault: 'LOST' });
     first.store.put('b', 'after');
     await expect(first.store.committed()).rejects.toMatchObject({ fault: 'LOST' });
     first.store.put('b', 'later');
