@@ -67,7 +67,10 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['observe', /^observe\//],
   ['config', /^config\//],
   ['auth', /^auth\//],
-  ['base', /^((errors|resources|bounded-map|digest|visible-text)\.ts$|(scheduling|storage)\/)/],
+  [
+    'base',
+    /^((errors|resources|bounded-map|digest|visible-text)\.ts$|(scheduling|storage|store)\/)/,
+  ],
   ['sandbox', /^sandbox\//],
 ];
 

@@ -1,11 +1,11 @@
 /** Keys from `from`, inclusive, to `to`, exclusive, in the order of their characters. */
-export interface Span {
+export interface KeyRange {
   readonly from: string;
   readonly to: string;
 }
 
 /** Which values are read, and in which order. */
-export interface Selection extends Span {
+export interface Selection extends KeyRange {
   /** From the last to the first; by default from the first to the last. */
   readonly reverse?: boolean;
   /** Maximum number of values; by default all. */
@@ -14,7 +14,7 @@ export interface Selection extends Span {
 
 /** Changes that are made together or not at all: the spans are cleared first. */
 export interface Batch {
-  readonly cleared: readonly Span[];
+  readonly cleared: readonly KeyRange[];
   /** By key; `null` deletes. */
   readonly values: ReadonlyMap<string, Buffer | null>;
 }

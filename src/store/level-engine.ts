@@ -1,9 +1,9 @@
 import { mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { ClassicLevel } from 'classic-level';
 import { reasonOf } from '../errors.ts';
+import type { Clock } from '../scheduling/clock.ts';
 import {
   type Attempt,
   type Batch,
@@ -26,6 +26,7 @@ type Level = ClassicLevel<string, Buffer>;
 interface LevelOptions {
   readonly folder: string;
   readonly owner: Owner;
+  readonly clock: Clock;
   /** Called with one sentence if a damaged database was set aside. */
   readonly complain: (sentence: string) => void;
 }
@@ -174,7 +175,10 @@ class OccupiedFolder implements Occupied {
 
   async own(signal: AbortSignal): Promise<Engine> {
     for (;;) {
-      await setTimeout(RETRY_MS, undefined, { signal });
+      await new Promise<void>((resolve) => {
+        this.#options.clock.after(RETRY_MS, resolve);
+      });
+      signal.throwIfAborted();
       const attempt = await openLevel(this.#options);
       if ('engine' in attempt) return attempt.engine;
     }

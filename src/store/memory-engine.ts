@@ -1,7 +1,7 @@
-import type { Batch, Engine, Selection, Span, StoreError } from './engine.ts';
+import type { Batch, Engine, KeyRange, Selection, StoreError } from './engine.ts';
 
 /** Whether a key lies in a span. */
-export function isWithin(key: string, { from, to }: Span): boolean {
+export function isWithin(key: string, { from, to }: KeyRange): boolean {
   return key >= from && key < to;
 }
 

@@ -60,19 +60,14 @@ export async function openStore(
   };
 }
 
-async function attemptAt({ complain, place }: OpenOptions, owner: Owner): Promise<Attempt> {
-  switch (place.kind) {
-    case 'memory':
-      return { engine: new MemoryEngine() };
-    case 'folder': {
-      const { openLevel } = await import('./level-engine.ts');
-      return openLevel({ folder: place.folder, owner, complain });
-    }
-    case 'postgres': {
-      const { openPostgres } = await import('./postgres-engine.ts');
-      return openPostgres({ url: place.url, owner });
-    }
+async function attemptAt({ clock, complain, place }: OpenOptions, owner: Owner): Promise<Attempt> {
+  if (place.kind === 'memory') return { engine: new MemoryEngine() };
+  if (place.kind === 'folder') {
+    const { openLevel } = await import('./level-engine.ts');
+    return openLevel({ folder: place.folder, owner, clock, complain });
   }
+  const { openPostgres } = await import('./postgres-engine.ts');
+  return openPostgres({ url: place.url, owner });
 }
 
 async function ownedStore(

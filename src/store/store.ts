@@ -1,7 +1,8 @@
 import { reasonOf } from '../errors.ts';
 import { inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
-import { type Engine, type Selection, type Span, StoreError } from './engine.ts';
+import { inNextTurn } from '../scheduling/loop-turns.ts';
+import { type Engine, type KeyRange, type Selection, StoreError } from './engine.ts';
 import { isWithin } from './memory-engine.ts';
 
 /** Maximum size of changes that are not written yet, in bytes. */
@@ -20,7 +21,7 @@ interface StoreOptions {
 
 /** Changes of one transaction. */
 interface Pending {
-  cleared: Span[];
+  cleared: KeyRange[];
   values: Map<string, Buffer | null>;
   bytes: number;
 }
@@ -63,7 +64,7 @@ export class Store {
   }
 
   /** Deletes all values of a span in the transaction of this turn. */
-  clear(span: Span): void {
+  clear(span: KeyRange): void {
     const { cleared, values } = this.#pending;
     for (const [key, value] of values) {
       if (!isWithin(key, span)) continue;
@@ -130,7 +131,7 @@ export class Store {
       this.#lose(new StoreError('LOST', 'Too many changes could not be written to the store.'));
     } else if (!this.#next) {
       this.#next = deferred();
-      if (!this.#writing && !this.#cancelRetry) setImmediate(() => inBackground(this.#flush()));
+      if (!this.#writing && !this.#cancelRetry) inNextTurn(() => inBackground(this.#flush()));
     }
   }
 
@@ -150,7 +151,7 @@ export class Store {
       this.#writing = null;
       next.resolve();
       // In a turn of its own, so that no transaction ends within a turn.
-      if (this.#next) setImmediate(() => inBackground(this.#flush()));
+      if (this.#next) inNextTurn(() => inBackground(this.#flush()));
     } catch (error) {
       this.#writing = null;
       this.#failed(batch, faultOf(error));

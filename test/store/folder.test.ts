@@ -103,7 +103,7 @@ it('is owned by a waiting process as soon as its owner has closed it', async () 
   const fourth = await openStore(options);
   if (!('waiting' in fourth)) throw new Error('two owners');
   const reason = new Error('not any more');
-  await expect(fourth.waiting.own(AbortSignal.abort(reason))).rejects.toThrow();
+  await expect(fourth.waiting.own(AbortSignal.abort(reason))).rejects.toBe(reason);
   await third.owned.store.close();
 });
 

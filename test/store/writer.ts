@@ -1,3 +1,4 @@
+import { inBackground } from '../../src/scheduling/at-once.ts';
 import { systemClock } from '../../src/scheduling/clock.ts';
 import { openStore } from '../../src/store/open-store.ts';
 
@@ -23,4 +24,4 @@ async function write(folder: string, first: number): Promise<void> {
 }
 
 const [, , folder = '', first = '0'] = process.argv;
-write(folder, Number(first));
+inBackground(write(folder, Number(first)));
