@@ -72,6 +72,6 @@ export function describeWith(
 /** Debian keeps each version in a folder of its own. */
 function postgresPath(): string {
   const root = '/usr/lib/postgresql';
-  const [newest = '0'] = existsSync(root) ? readdirSync(root).sort().reverse() : [];
-  return `${root}/${newest}/bin/postgres`;
+  const newest = existsSync(root) ? readdirSync(root).toSorted().at(-1) : undefined;
+  return `${root}/${newest ?? '0'}/bin/postgres`;
 }
