@@ -43,16 +43,22 @@ export class Minutes<Field extends string> {
   sums(now: number, minutes = HOUR): ReadonlyMap<string, Row<Field>> {
     const sums: Names = new Map();
     for (const column of this.columns(now, minutes)) {
-      for (const [name, counts] of column) put(sums, name, counts);
+      for (const [name, counts] of column) {
+        const sum = sums.get(name);
+        if (sum) addTo(sum, counts);
+        else sums.set(name, { ...(counts as Record<string, number>) });
+      }
     }
     return sums as Map<string, Row<Field>>;
   }
 
   /** The counts of all names over the last minutes. */
   total(now: number, minutes = HOUR): Row<Field> {
-    const total: Names = new Map();
-    for (const counts of this.sums(now, minutes).values()) put(total, OTHERS, counts);
-    return (total.get(OTHERS) ?? {}) as Row<Field>;
+    const total: Record<string, number> = {};
+    for (const column of this.columns(now, minutes)) {
+      for (const counts of column.values()) addTo(total, counts);
+    }
+    return total as Row<Field>;
   }
 
   #namesOf(minute: number): Names {
@@ -70,12 +76,17 @@ export class Minutes<Field extends string> {
 /** Adds to the counts of a name, which becomes the one used last. */
 function put(names: Names, name: string, amounts: Row<string>): void {
   const counts = names.get(name) ?? {};
-  for (const [field, amount = 0] of Object.entries(amounts)) {
-    const known = counts[field] ?? 0;
-    counts[field] = field.startsWith('max') ? Math.max(known, amount) : known + amount;
-  }
+  addTo(counts, amounts);
   names.delete(name);
   names.set(name, counts);
+}
+
+function addTo(counts: Record<string, number>, amounts: Row<string>): void {
+  for (const field of Object.keys(amounts)) {
+    const known = counts[field] ?? 0;
+    const amount = amounts[field] ?? 0;
+    counts[field] = field.startsWith('max') ? Math.max(known, amount) : known + amount;
+  }
 }
 
 /** The two words of a key: the first contains no space. */
