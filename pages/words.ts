@@ -22,15 +22,8 @@ export function timePassed(ms: number): string {
 }
 
 /** The span of what this process has counted over an hour. */
-export function spanInWords({
-  replicas,
-  uptimeMs,
-}: {
-  readonly replicas: unknown;
-  readonly uptimeMs: number;
-}): string {
-  const span = uptimeMs < 3_600_000 ? `since the start ${timePassed(uptimeMs)} ago` : 'last hour';
-  return replicas === null ? span : `this replica, ${span}`;
+export function spanInWords({ uptimeMs }: { readonly uptimeMs: number }): string {
+  return uptimeMs < 3_600_000 ? `since the start ${timePassed(uptimeMs)} ago` : 'last hour';
 }
 
 /** How long something took, as precise as it matters. */

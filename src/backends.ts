@@ -5,7 +5,6 @@ import type { Backend } from './graphql/context.ts';
 import { linksApi } from './links/api.ts';
 import { createMarketApi } from './market/api.ts';
 import type { EventStream } from './observe/event-stream.ts';
-import type { Replicas } from './replicas.ts';
 import { perResource } from './resources.ts';
 import type { Clock } from './scheduling/clock.ts';
 import type { Journal } from './upstream/budget/journal/journal.ts';
@@ -14,7 +13,7 @@ import type { SavedCache } from './upstream/cache/saved/saved-cache.ts';
 import { Client, type ClientOptions } from './upstream/client.ts';
 import type { CountHistory } from './upstream/count-history.ts';
 import type { Subject } from './upstream/diagnosis.ts';
-import type { Records } from './upstream/idempotency/records.ts';
+import type { Records } from './upstream/idempotency/store/records.ts';
 import { Lists } from './upstream/lists/pages.ts';
 import { Reader } from './upstream/reader.ts';
 import type { Witness } from './upstream/wire/exchange.ts';
@@ -47,8 +46,6 @@ interface BackendWorld {
   readonly usage?: Usage;
   /** Saves the cache across restarts; absent if nothing is saved. */
   readonly savedCache?: SavedCache | undefined;
-  /** The other processes that share budgets and responses; `null` if this one is alone. */
-  readonly replicas: Replicas | null;
   /** Learns how the requests to an upstream end. */
   readonly witness: (subject: Subject) => Witness;
 }
@@ -124,7 +121,6 @@ function createBackend(
     events,
     journal,
     records,
-    replicas,
     savedCache,
     usage,
     witness,
@@ -143,12 +139,9 @@ function createBackend(
   }: OwnOptions,
 ): Backend {
   // By name, so that TypeScript rejects anything that the client does not use, an API key above all.
-  const { answers, budgetOf } = replicas?.sharing(api.upstream) ?? {};
   const client = new Client({
-    answers,
     api,
     baseUrl,
-    budgetOf,
     cache,
     clock,
     counts,
@@ -167,7 +160,6 @@ function createBackend(
     classes,
     jobsMinPerMinute,
     records,
-    rowLocks: replicas?.rowLocks,
     savedCache,
     callsBefore:
       usage && ownKey ? (callerClass) => usage.callsBefore(api.upstream, callerClass) : undefined,
@@ -177,8 +169,5 @@ function createBackend(
     witness: witness({ upstream: api.upstream, baseUrl, timeoutMs, ownKey }),
   });
   const lists = new Lists(new Reader(client), pageSize);
-  replicas?.generations.listen(api.upstream, (partition, tags) =>
-    lists.touchedElsewhere(partition, tags),
-  );
   return { client, lists };
 }

@@ -120,15 +120,13 @@ export class InvalidInput extends GatewayError {
 
 /**
  * Why no request can be sent in time. `limit`: the rate limit is reached. `paused`: the upstream has refused a request.
- * `starting`: earlier requests are unknown, so half of the limit is left out. `shared`: the budget of all replicas is not
- * available. `stopping`: the gateway shuts down. `class`: the limit of a class of callers. `keys`: too many keys of callers.
+ * `starting`: earlier requests are unknown, so half of the limit is left out. `stopping`: the gateway shuts down. `class`: the limit of a class of callers. `keys`: too many keys of callers.
  * `changes`: other changes of the same object.
  */
 export type ExhaustedReason =
   | 'limit'
   | 'paused'
   | 'starting'
-  | 'shared'
   | 'stopping'
   | 'class'
   | 'keys'
@@ -140,7 +138,6 @@ const exhausted: Readonly<Record<ExhaustedReason, (api: string) => string>> = {
   paused: (api) => `T${api.slice(1)} has refused a request because of its rate limit.`,
   starting: () =>
     'After its start, the gateway sends fewer requests, because it does not know the earlier ones.',
-  shared: () => 'No request can be sent now (the shared budget is not available).',
   stopping: () => 'The gateway is shutting down and sends no further requests.',
   class: (api) => `The limit of this class of callers for ${api} is reached.`,
   keys: () => 'Too many API keys have sent requests in this window.',

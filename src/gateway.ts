@@ -20,8 +20,6 @@ import { createTelemetry } from './observe/telemetry.ts';
 import { budgetGauges } from './operators/budget-gauges.ts';
 import { classQuotas } from './operators/class-quotas.ts';
 import { startFacts, startReport } from './operators/start-report.ts';
-import type { ProtocolTimes } from './redis/times.ts';
-import type { Replicas } from './replicas.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
 import { inBackground } from './scheduling/at-once.ts';
 import { type Clock, endingClock, systemClock } from './scheduling/clock.ts';
@@ -34,9 +32,8 @@ import { Cache } from './upstream/cache/cache.ts';
 import { ProcessGenerations } from './upstream/cache/generations.ts';
 import { SavedCache } from './upstream/cache/saved/saved-cache.ts';
 import { FaultWatch, type Subject } from './upstream/diagnosis.ts';
-import type { Records } from './upstream/idempotency/records.ts';
-import { ProcessRowLocks } from './upstream/idempotency/row-locks.ts';
-import { ProcessRecords } from './upstream/idempotency/store/process-records.ts';
+import { RowLocks } from './upstream/idempotency/row-locks.ts';
+import { Records } from './upstream/idempotency/store/records.ts';
 import type { Witness } from './upstream/wire/exchange.ts';
 import { createDispatcher } from './upstream/wire/undici.ts';
 import { Usage } from './usage/usage.ts';
@@ -71,8 +68,6 @@ export interface Overrides {
   readonly journal?: Journal;
   /** The folder of the pages for browsers, if they are not those of the build. */
   readonly pages?: string;
-  /** The times of the protocol between replicas, where they do not follow from the windows. */
-  readonly protocolTimes?: ProtocolTimes;
 }
 
 /**
@@ -101,24 +96,17 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
       idempotency: () => records.gauges,
       jobs: () => jobs.counts,
       live: () => live.size,
-      replicas: config.redis ? () => replicas?.gauges : undefined,
     },
   });
   const { events } = telemetry;
   const complain = (sentence: string): void => events.emit('complaint', { sentence });
-  // Loaded only if used, with the driver.
-  const { Replicas } = config.redis ? await import('./replicas.ts') : {};
-  const { redis } = config;
-  const times = overrides.protocolTimes;
-  const replicas =
-    Replicas && redis ? new Replicas({ config, redis, endpoints, clock, events, times }) : null;
-  const digest = replicas?.digest ?? createDigest(randomBytes(32).toString('base64'));
+  const digest = createDigest(randomBytes(32).toString('base64'));
   const maxBytes = entryBytes(config.cacheMaxBytes);
   const journal = overrides.journal ?? createJournal(config, clock, complain);
-  const own = new ProcessGenerations();
-  const cache = new Cache({ clock, maxBytes, generations: replicas?.generations ?? own });
+  const generations = new ProcessGenerations();
+  const cache = new Cache({ clock, maxBytes, generations });
   const isOwned = (): boolean => journal.folder !== null;
-  // With Redis, and on the sandbox, the folder is not this process's own.
+  // On the sandbox, the folder is not this process's own.
   const savedCache =
     journal.folder !== null
       ? new SavedCache({
@@ -126,7 +114,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
           clock,
           maxBytes: config.cacheFileMaxBytes,
           cache,
-          generations: own,
+          generations,
           isOwned,
           complain,
           loaded: (entries) => {
@@ -135,20 +123,16 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
         })
       : undefined;
   const mustSave = needsJournal(config) && !overrides.journal;
-  const records: Records =
-    replicas?.records ?? createRecords(config, { clock, complain, events, journal, mustSave });
-  // Replicas have no journal that would make the folder theirs.
-  const isShared = config.redis !== null && !overrides.journal;
+  const records = createRecords(config, { clock, complain, events, journal, mustSave });
   const counts = await createCountHistory({
-    folder: isShared ? config.stateDir : journal.folder,
-    isShared,
+    folder: journal.folder,
     clock,
     maxBytes: config.historyMaxBytes,
     baseUrls: { LINKS: endpoints.links?.baseUrl ?? '', MARKET: endpoints.market?.baseUrl ?? '' },
     complain,
   });
   const { scrub } = telemetry;
-  const usage = createUsage(config, { clock, events, journal, replicas, scrub, complain });
+  const usage = createUsage(config, { clock, events, journal, scrub, complain });
   const watches: FaultWatch[] = [];
   const witness = (subject: Subject): Witness => {
     const watch = new FaultWatch(subject, { clock, complain });
@@ -164,7 +148,6 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     digest,
     journal,
     records,
-    replicas,
     savedCache,
     usage,
     witness,
@@ -179,7 +162,6 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
       complain,
       replaced({ secret }, before) {
         secrets.push(secret);
-        replicas?.replaced(upstream, secret, before.secret);
         const facts = { upstream, setting: `${upstream}_API_KEY_FILE` };
         events.emit('notice', { message: 'API key replaced', facts });
         const client = backends.clients.find((each) => each.upstream === upstream);
@@ -202,13 +184,12 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     sandbox: config.sandbox,
     dir,
     stateDir: journal.folder,
-    isShared: replicas !== null,
     isOwned,
     maxBytes: jobBytes,
     clock,
     complain,
   });
-  const jobLocks = replicas?.jobLocks ?? { rowLocks: new ProcessRowLocks(clock), shared: null };
+  const jobLocks = { rowLocks: new RowLocks(clock), shared: null };
   const { pages } = overrides;
   const parts = {
     backends,
@@ -219,14 +200,12 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     keys,
     pages,
     records,
-    replicas,
     sandbox: sandbox && { links: sandbox.links.url, market: sandbox.market.url },
     telemetry,
     usage,
     watches,
   };
   const { graphql, http, operators, jobs, live, console } = createServers(config, parts);
-  replicas?.start();
   await jobs.load();
   let url = '';
   let operatorsUrl = '';
@@ -263,7 +242,6 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
         await usage.close();
         await savedCache?.close();
         journal.close();
-        await replicas?.close();
         await sandbox?.close();
         await jobFiles.close();
         clock.end();
@@ -296,11 +274,11 @@ function createRecords(
     readonly journal: Journal;
     readonly mustSave: boolean;
   },
-): ProcessRecords {
+): Records {
   const { clock, complain, events, journal, mustSave } = world;
   const { folder } = journal;
   const isOwned = (): boolean => journal.folder !== null;
-  return new ProcessRecords({
+  return new Records({
     clock,
     complain,
     events,
@@ -320,23 +298,21 @@ function createUsage(
     readonly complain: (sentence: string) => void;
     readonly events: EventStream;
     readonly journal: Journal;
-    /** Keep the usage in Redis; `null` without. */
-    readonly replicas: Pick<Replicas, 'usage'> | null;
     readonly scrub: Scrub;
   },
 ): Usage {
-  const { clock, complain, events, journal, replicas, scrub } = world;
+  const { clock, complain, events, journal, scrub } = world;
   const { folder } = journal;
   const isOwned = (): boolean => journal.folder !== null;
-  const store = replicas?.usage ?? new UsageFiles({ folder, isOwned, clock, maxBytes, complain });
+  const store = new UsageFiles({ folder, isOwned, clock, maxBytes, complain });
   const usage = new Usage({ clock, store, scrub, look: () => events.emit('look', null) });
   events.add(usage);
   return usage;
 }
 
 /** Whether what was sent is saved in `STATE_DIR`. */
-function needsJournal({ redis, sandbox, stateDir }: Config): boolean {
-  return !sandbox && !redis && stateDir !== null;
+function needsJournal({ sandbox, stateDir }: Config): boolean {
+  return !sandbox && stateDir !== null;
 }
 
 /**
@@ -349,8 +325,8 @@ export function createJournal(
   complain: (sentence: string) => void,
   warn = complain,
 ): Journal {
-  // What the sandbox has counted ends with it, and what Redis counts is there.
-  if (config.sandbox || config.redis) return keysAreNew;
+  // What the sandbox has counted ends with it.
+  if (config.sandbox) return keysAreNew;
   if (config.stateDir === null) return noJournal(clock.now());
   const { links, market } = config;
   return openJournal({

@@ -49,14 +49,14 @@ import { LiveHub } from './live/hub.ts';
 import type { Telemetry } from './observe/telemetry.ts';
 import { createOperatorPages } from './operators/operator-pages.ts';
 import { createProbePage } from './operators/probe-page.ts';
-import { createGatewayState, type GatewayState, type SharedState } from './operators/readiness.ts';
+import { createGatewayState, type GatewayState } from './operators/readiness.ts';
 import { probeUpstreams } from './operators/upstream-probe.ts';
 import { andThen } from './scheduling/at-once.ts';
 import type { Clock } from './scheduling/clock.ts';
 import { schema } from './schema.ts';
 import type { Cache } from './upstream/cache/cache.ts';
 import type { FaultWatch } from './upstream/diagnosis.ts';
-import type { Records } from './upstream/idempotency/records.ts';
+import type { Records } from './upstream/idempotency/store/records.ts';
 import type { Usage } from './usage/usage.ts';
 
 /** The dependencies of the servers. */
@@ -72,8 +72,6 @@ interface Parts {
   readonly pages?: string | undefined;
   /** Addresses of the embedded sandbox; `null` over real upstreams. */
   readonly sandbox: { readonly links: string; readonly market: string } | null;
-  /** The other processes that share budgets and responses; `null` if this one is alone. */
-  readonly replicas: SharedState | null;
   /** What became of idempotency keys. */
   readonly records: Records;
   readonly telemetry: Telemetry;
@@ -133,7 +131,6 @@ export function createServers(config: Config, parts: Parts): Servers {
     scrub: parts.telemetry.scrub,
     health: parts.telemetry.health,
     idempotency: () => parts.records.gauges,
-    shared: parts.replicas,
   });
   const console = createConsole(config, {
     cache: parts.cache,
@@ -142,7 +139,6 @@ export function createServers(config: Config, parts: Parts): Servers {
     jobs: parts.jobStore && shared.jobs,
     keys: parts.keys,
     live: shared.live,
-    shared: parts.replicas,
     state,
     telemetry: parts.telemetry,
   });

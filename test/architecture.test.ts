@@ -41,7 +41,7 @@ const edges: Edge[] = imports
 const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['processes', /^(main\.ts$|(commands|start)\/)/],
   ['gateway', /^gateway\.ts$/],
-  ['backends, replicas, servers', /^(backends|replicas|servers)\.ts$/],
+  ['backends, servers', /^(backends|servers)\.ts$/],
   ['http', /^http\/(server|shutdown)\.ts$/],
   [
     'agents, files, operators, console, http/pages, http/socket',
@@ -63,7 +63,6 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['upstream/wire', /^upstream\/wire\//],
   ['upstream/decode', /^upstream\/decode\//],
   ['upstream/request', /^upstream\/request\.ts$/],
-  ['redis', /^redis\//],
   ['observe', /^observe\//],
   ['config', /^config\//],
   ['auth', /^auth\//],
@@ -110,7 +109,7 @@ describe('an import', () => {
     const below = edges.filter(
       ({ from, to }) =>
         to.startsWith('config/') &&
-        !/^(config|http|graphql|answers|files|console|operators|commands|start)\/|^(main|gateway|backends|replicas|servers)\.ts$/.test(
+        !/^(config|http|graphql|answers|files|console|operators|commands|start)\/|^(main|gateway|backends|servers)\.ts$/.test(
           from,
         ),
     );
@@ -179,13 +178,6 @@ describe('the sandbox', () => {
   });
 });
 
-describe('Redis', () => {
-  it('keeps documents and knows no budget: its rules stand in one place', () => {
-    const rules = /\b(budget|ledger|permit|claim|lane|caution)s?\b/i;
-    expect(usersOf(rules).filter((path) => path.startsWith('redis/'))).toEqual([]);
-  });
-});
-
 describe('the composition', () => {
   it('names every option that it hands out: a spread could hand out an unrequested key', () => {
     const composing = /^(gateway|backends|servers)\.ts$/;
@@ -199,7 +191,6 @@ describe('a library', () => {
   it.each([
     ['bottleneck', /^bottleneck/, /^upstream\//],
     ['lru-cache', /^lru-cache/, /^bounded-map\.ts$/],
-    ['@redis/client', /^@redis\//, /^redis\/connection\/client\.ts$/],
   ])('%s is known to one file', (_, module, place) => {
     const importers = importersOf(module);
     expect(importers).toHaveLength(1);

@@ -10,7 +10,6 @@ const texts = [
   'src/commands/help.ts',
   'compose.yaml',
   'compose.account.yaml',
-  'compose.replicas.yaml',
   ...filesBelow('deploy', /\.(yaml|cfg|json)$/),
 ];
 

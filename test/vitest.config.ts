@@ -33,11 +33,6 @@ const made = [
 /** Of packages that only some tests need. */
 const theirs = '**/node_modules/**';
 
-/** Processes that are watched for minutes, in their own time. */
-const replicas = ['test/e2e/replicas/**/*.test.ts'];
-/** Leases of seconds need a machine of their own: `npm run soak:replicas`. */
-const stormy = process.env['REPLICAS_SECONDS'] ? [] : ['test/e2e/replicas/faults.test.ts'];
-
 const root = new URL('..', import.meta.url).pathname;
 
 /** Every file in a folder of tests, without the packages installed there. */
@@ -49,7 +44,7 @@ const filesIn = (folder: string): string[] =>
       return entry.isDirectory() ? filesIn(path) : [path];
     });
 
-/** Files that say they need more than Node: a browser, a Redis or built pages. */
+/** Files that say they need more than Node: a browser or built pages. */
 const demanding = filesIn('test')
   .filter((path) => path.endsWith('.test.ts'))
   .filter((path) => /^describeWith\(/m.test(readFileSync(root + path, 'utf8')));
@@ -71,21 +66,18 @@ export default defineConfig({
       { name: 'alone', include: weighed, exclude: demanding },
       {
         name: 'needs',
-        include: [...foreign, ...made, ...demanding, ...replicas],
-        exclude: [theirs, ...stormy],
+        include: [...foreign, ...made, ...demanding],
+        exclude: [theirs],
         globalSetup: setup('build-all.ts'),
         isolate: false,
-        // One less than the others: with more, replicas that are pressed have no turn in time, and their tests fail.
         maxWorkers: availableParallelism() + 1,
         sequence: { groupOrder: 1 },
-        // A machine that stops for a second ends a lease, and a look at Redis is a miss then, as it should be.
-        retry: 1,
       },
       // To load the gateway again costs each file a second, and nothing here outlives the file it is in.
       {
         name: 'together',
         include: all,
-        exclude: [theirs, ...made, ...weighed, ...foreign, ...demanding, ...replicas],
+        exclude: [theirs, ...made, ...weighed, ...foreign, ...demanding],
         globalSetup: setup('build-programs.ts'),
         isolate: false,
         // What runs for two minutes gains more from code that is compiled at once, and from rare collections, than it pays.

@@ -15,7 +15,6 @@ const kinds: Readonly<Record<LoggedEvent['kind'], readonly [word: string, mood: 
   'outcome-unknown': ['unknown', 'bad'],
   'key-reused': ['key reused', 'warn'],
   'keys-forgotten': ['keys removed', 'bad'],
-  redis: ['Redis', 'warn'],
   started: ['started', 'good'],
   draining: ['shutting down', 'warn'],
 };

@@ -14,10 +14,9 @@ export function headingOf(title: string): string {
 }
 
 /** How many operations fail, with which code, and mostly whose they are; without failures, that there are none. */
-export function failuresInWords({ recent, replicas }: ConsoleState): string {
+export function failuresInWords({ recent }: ConsoleState): string {
   const { codes, failed, operations } = recent;
-  const whose = replicas === null ? '' : ' on this replica';
-  const of = `${counted(operations, 'operation')}${whose}`;
+  const of = counted(operations, 'operation');
   if (operations === 0) return 'No operations in the last 5 minutes.';
   if (failed === 0) return `${of} in the last 5 minutes, none failed.`;
   const named = codes.filter(({ failed: times }, index) => {

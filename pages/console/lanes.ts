@@ -18,7 +18,7 @@ export const looks: Readonly<Record<SlotOwner, Look>> = {
   bulk: { word: 'bulk', shape: 'M-5-4H5v3H-5zM-5 1H5v3H-5z' },
   'co-tenant': { word: 'co-tenant', shape: 'M0-5.5L5.5 0L0 5.5L-5.5 0z' },
   // Which may also be one that ran before this one.
-  replica: { word: 'other process', shape: 'M-5-1.7h3.3V-5h3.4v3.3H5v3.4H1.7V5h-3.4V1.7H-5z' },
+  before: { word: 'earlier process', shape: 'M-5-1.7h3.3V-5h3.4v3.3H5v3.4H1.7V5h-3.4V1.7H-5z' },
 };
 
 /** All owners, in the order in which they stand everywhere. */

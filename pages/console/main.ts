@@ -6,7 +6,7 @@ import { Feed } from './feed.ts';
 import { glance } from './glance.ts';
 import { showHeader, showTrouble, startAskingToken } from './header.ts';
 import { startChoosing } from './plot.ts';
-import { cache, classes, jobs, operations, replicas, spenders, waiting } from './tables.ts';
+import { cache, classes, jobs, operations, spenders, waiting } from './tables.ts';
 import { retell, startTelling } from './tooltip.ts';
 import { upstreamCard } from './upstream-card.ts';
 import { UsageTable } from './usage.ts';
@@ -20,7 +20,6 @@ const sections: readonly [id: string, content: (state: ConsoleState) => Child][]
   ['classes', classes],
   ['operations', operations],
   ['cache', cache],
-  ['replicas', replicas],
   ['events-table', (state) => events(state, search.value)],
 ];
 const search = byId<HTMLInputElement>('events-search');

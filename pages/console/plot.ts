@@ -100,7 +100,7 @@ function describe(history: History, minute: number, granted: number): string {
     interactive: counted(of('interactive'), looks.interactive.word),
     refresh: counted(of('refresh'), looks.refresh.word, 'refreshes'),
     bulk: `${of('bulk')} by jobs`,
-    foreign: `${of('foreign')} by co-tenants or other processes`,
+    foreign: `${of('foreign')} by co-tenants`,
   };
   const sent = sum(layers.map(of));
   return [

@@ -1,5 +1,5 @@
 import type { ConsoleState } from '../../src/console/console-state.ts';
-import { counted, inTime, timeOfDay, timeToCome } from '../words.ts';
+import { inTime, timeOfDay } from '../words.ts';
 
 type Degradation = ConsoleState['readiness']['degraded'][number];
 
@@ -24,20 +24,12 @@ export function reasonsInWords({ readiness, upstreams }: ConsoleState): ReasonIn
       docs: docsOf(reason),
       ...unready[reason],
     })),
-    ...readiness.degraded
-      // It stands among the reasons already.
-      .filter(({ reason }) => !readiness.reasons.some((grave) => grave.reason === reason))
-      .map((degradation) => ({
-        key: `${degradation.reason} ${degradation.upstream ?? degradation.setting ?? ''}`,
-        grave: false,
-        docs: docsOf(degradation.reason),
-        ...degraded[degradation.reason](
-          titleOf(degradation),
-          degradation.retryAfterMs ?? null,
-          degradation.slots,
-          degradation,
-        ),
-      })),
+    ...readiness.degraded.map((degradation) => ({
+      key: `${degradation.reason} ${degradation.upstream ?? degradation.setting ?? ''}`,
+      grave: false,
+      docs: docsOf(degradation.reason),
+      ...degraded[degradation.reason](titleOf(degradation), degradation),
+    })),
   ];
 }
 
@@ -66,88 +58,37 @@ const failing = (title: string, { cause, since = '' }: Degradation): Words => ({
     'Cached responses are served as stale. The gateway retries automatically. check-config --probe names the setting to correct, if there is one.',
 });
 
-const secretDiffers: Words = {
-  what: 'Other replicas on this Redis use another REDIS_SECRET. This replica sends no upstream requests.',
-  advice: 'Set the same REDIS_SECRET on all replicas, or a separate REDIS_PREFIX on this one.',
-};
-
 const unready: Readonly<Record<ConsoleState['readiness']['reasons'][number]['reason'], Words>> = {
   draining: {
     what: 'The gateway is shutting down.',
     advice: 'Running operations are completed. Send new requests to other processes.',
   },
-  'redis-unreachable': {
-    what: 'Redis is unreachable. No upstream requests are sent.',
-    advice: 'Check REDIS_URL, and check that Redis is running.',
-  },
-  'secret-differs': secretDiffers,
 };
 
-const degraded: Readonly<
-  Record<
-    Degradation['reason'],
-    (
-      title: string,
-      retryAfterMs: number | null,
-      slots: number | undefined,
-      all: Degradation,
-    ) => Words
-  >
-> = {
-  'budget-paused': (title, ms) => ({
-    what: `${title} refused a request because of its rate limit. Requests to it resume ${inTime(ms ?? 0)}.`,
-    advice:
-      'Cached responses are served. Check whether other programs (co-tenants) use the same key.',
-  }),
-  'file-unusable': (_title, _ms, _slots, { setting }) => ({
-    what: `The file in ${setting} cannot be used. Its previous content stays in use.`,
-    advice: 'The log has the reason. Correct the file; it is read again at once.',
-  }),
-  'key-rejected': (title, _ms, _slots, { since = '', upstream }) => ({
-    what: `${title} has rejected ${upstream}_API_KEY since ${timeOfDay(Date.parse(since))}.`,
-    advice: `Cached responses are served until their ttl expires. Write a valid key into the file in ${upstream}_API_KEY_FILE, or restart with one.`,
-  }),
-  'keys-not-saved': () => ({
-    what: 'Idempotency keys cannot be saved in STATE_DIR. They are accepted, and lost at a restart.',
-    advice:
-      'The log has the reason. Make the folder writable, free space on its disk, or stop the other process that uses it.',
-  }),
-  'limit-too-high': (title, _ms, _slots, { announced, configured, upstream }) => ({
-    what: `${title} announces a limit of ${announced} requests; the configured limit is ${configured}.`,
-    advice: `The gateway uses ${announced}. Set ${upstream}_RATE_LIMIT=${announced}.`,
-  }),
-  'upstream-fails': (title, _ms, _slots, of) => failing(title, of),
-  'upstream-unreachable': (title, _ms, _slots, of) => failing(title, of),
-  'redis-unreachable': () => ({
-    what: 'Redis is unreachable. No upstream requests are sent.',
-    advice: 'Cached responses are served. Check that Redis is running and reachable.',
-  }),
-  'redis-permissions': () => ({
-    what: 'The Redis user lacks permissions. The log and /readyz name them.',
-    advice:
-      'Grant them with ACL SETUSER. Without the permissions for budgets, no upstream requests are sent.',
-  }),
-  'secret-differs': () => secretDiffers,
-  'foreign-secret': () => ({
-    what: 'A replica with another REDIS_SECRET uses this Redis. It is excluded and sends no upstream requests.',
-    advice: 'Set the same REDIS_SECRET on it, or a separate REDIS_PREFIX.',
-  }),
-  'redis-forgets': () => ({
-    what: 'Redis loses its data repeatedly. No upstream requests are sent.',
-    advice:
-      'Raise maxmemory, set maxmemory-policy to volatile-lru, and check what deletes its data.',
-  }),
-  quarantine: (_, ms) => ({
-    what: `Redis has lost the record of recent requests. No upstream requests are sent${ms === null ? ' for now' : ` for ${timeToCome(ms)}`}.`,
-    advice:
-      'The quarantine ends automatically. If it happens often, check whether Redis restarts or loses data.',
-  }),
-  'lease-lost': () => ({
-    what: 'The cache lease has expired. Cached responses are served as stale.',
-    advice: 'It is renewed when Redis responds.',
-  }),
-  'ghost-slots': (title, ms, slots = 1) => ({
-    what: `${title} has ${counted(slots, 'slot')} fewer: other replicas stopped without releasing ${slots === 1 ? 'it' : 'them'}.`,
-    advice: `A stopped process may still send a request. Each slot is free again within ten minutes, the last ${inTime(ms ?? 0)}. Check whether replicas crash.`,
-  }),
-};
+const degraded: Readonly<Record<Degradation['reason'], (title: string, of: Degradation) => Words>> =
+  {
+    'budget-paused': (title, { retryAfterMs = 0 }) => ({
+      what: `${title} refused a request because of its rate limit. Requests to it resume ${inTime(retryAfterMs)}.`,
+      advice:
+        'Cached responses are served. Check whether other programs (co-tenants) use the same key.',
+    }),
+    'file-unusable': (_title, { setting }) => ({
+      what: `The file in ${setting} cannot be used. Its previous content stays in use.`,
+      advice: 'The log has the reason. Correct the file; it is read again at once.',
+    }),
+    'key-rejected': (title, { since = '', upstream }) => ({
+      what: `${title} has rejected ${upstream}_API_KEY since ${timeOfDay(Date.parse(since))}.`,
+      advice: `Cached responses are served until their ttl expires. Write a valid key into the file in ${upstream}_API_KEY_FILE, or restart with one.`,
+    }),
+    'keys-not-saved': () => ({
+      what: 'Idempotency keys cannot be saved in STATE_DIR. They are accepted, and lost at a restart.',
+      advice:
+        'The log has the reason. Make the folder writable, free space on its disk, or stop the other process that uses it.',
+    }),
+    'limit-too-high': (title, { announced, configured, upstream }) => ({
+      what: `${title} announces a limit of ${announced} requests; the configured limit is ${configured}.`,
+      advice: `The gateway uses ${announced}. Set ${upstream}_RATE_LIMIT=${announced}.`,
+    }),
+    'upstream-fails': failing,
+    'upstream-unreachable': failing,
+  };

@@ -7,7 +7,6 @@ import type {
   SpenderState,
   WaitingState,
 } from '../../src/console/console-state.ts';
-import type { Member } from '../../src/upstream/budget/shared/shared-budgets.ts';
 import { type Child, html, span } from '../dom.ts';
 import {
   count,
@@ -69,17 +68,16 @@ export function waiting({ waiting: rows, waitingCount }: ConsoleState): Child {
 
 /** Who spent the requests of the last hour in this process, and on what. */
 export function spenders(state: ConsoleState): Child {
-  const { named, replicas, spenders: rows } = state;
+  const { named, spenders: rows } = state;
   const all = rows.reduce((sum, { sends }) => sum + sends, 0);
   const most = Math.max(1, ...rows.map(({ sends }) => sends));
-  const foreign = replicas === null ? 'Co-tenants' : 'Other replicas and co-tenants';
   const columns: Column<SpenderState>[] = [
     [
       'Caller',
       'text',
       ({ callerClass, kind, name }) => {
         if (kind === 'refreshes') return ownerLabel('refresh', 'Refreshes');
-        if (kind === 'foreign') return ownerLabel('co-tenant', foreign);
+        if (kind === 'foreign') return ownerLabel('co-tenant', 'Co-tenants');
         return callersInCell([{ caller: name, callerClass }], 'unnamed');
       },
     ],
@@ -260,24 +258,5 @@ export function cache({ cache: { bytes, entries, maxBytes, resources } }: Consol
       resources,
       ({ resource, upstream }) => `${upstream} ${resource}`,
     ),
-  ];
-}
-
-const replicaColumns: readonly Column<Member>[] = [
-  ['Name', 'text', ({ name, self }) => span('name', self ? `${name} (this one)` : name)],
-  [
-    'Last sent',
-    'number',
-    ({ sentMsAgo }) => (sentMsAgo === null ? 'never' : `${timePassed(sentMsAgo)} ago`),
-  ],
-  ['Waiting', 'number', ({ queued }) => count(queued)],
-];
-
-/** The processes that share the budgets; nothing where this one is alone. */
-export function replicas({ replicas: rows }: ConsoleState): Child {
-  if (rows === null) return null;
-  return [
-    heading('Replicas', ''),
-    table('Replicas', 'No replicas.', replicaColumns, rows, ({ name }) => name),
   ];
 }

@@ -13,7 +13,7 @@ import { plot } from './plot.ts';
 /** More slots would be too small to see. */
 const MOST_SLOTS = 120;
 /** Those that are in the legend only when they have a slot. */
-const rare: readonly SlotOwner[] = ['bulk', 'co-tenant', 'replica'];
+const rare: readonly SlotOwner[] = ['bulk', 'co-tenant', 'before'];
 
 /** One upstream: what is free and when the rest is, the window as slots, and its last hour. */
 export function upstreamCard(upstream: UpstreamState, state: ConsoleState): HTMLElement {

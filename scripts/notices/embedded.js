@@ -47,15 +47,6 @@ export const embedded = [
     copyright: 'Copyright Fedor Indutny, 2018.',
     source: 'https://github.com/nodejs/llhttp',
   },
-  {
-    name: 'cluster-key-slot',
-    version: '1.1.2',
-    at: '@redis/client/dist/lib/utils/calculate-slot.js',
-    licence: 'Apache-2.0',
-    text: 'Apache-2.0',
-    copyright: 'Copyright 2016 Mike Diarmid, and others named in the comment above. It is changed.',
-    source: 'https://github.com/invertase/cluster-key-slot',
-  },
 ];
 
 /**
@@ -67,6 +58,5 @@ export const embedded = [
 export const holders = {
   '@graphiql/plugin-doc-explorer': 'Copyright (c) 2021 GraphQL Contributors',
   '@graphiql/plugin-history': 'Copyright (c) 2021 GraphQL Contributors',
-  '@redis/client': 'Copyright (c) 2022-2025, Redis, inc.',
   'react-compiler-runtime': 'Copyright (c) Meta Platforms, Inc. and affiliates.',
 };

@@ -2,12 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { createBackends } from '../backends.ts';
 import type { Config, Endpoint } from '../config/config.ts';
 import { endpointsOf } from '../config/endpoints.ts';
-import type { RedisConfig } from '../config/redis.ts';
 import { createDigest } from '../digest.ts';
 import { createJournal } from '../gateway.ts';
 import { EventStream } from '../observe/event-stream.ts';
-import { type Probed, probeUpstreams, worst } from '../operators/upstream-probe.ts';
-import type { Replicas } from '../replicas.ts';
+import { type Probed, probeUpstreams } from '../operators/upstream-probe.ts';
 import { type Clock, systemClock } from '../scheduling/clock.ts';
 import { keysAreNew } from '../upstream/budget/journal/journal.ts';
 import { Cache } from '../upstream/cache/cache.ts';
@@ -16,41 +14,18 @@ import { createDispatcher } from '../upstream/wire/undici.ts';
 import { askRunning } from './running-gateway.ts';
 
 /**
- * Connects to Redis, if one is configured, asks each configured upstream one question with the configured key, and says
- * what is wrong. 1 upstream call each, never one over the rate limit: by the gateway that runs with these settings, where
- * one does; else under the budget that replicas share, or as `STATE_DIR` remembers it, where the call is noted for the
- * next process. While another process owns that folder and cannot be asked, nothing is sent: it would not know of it.
+ * Asks each configured upstream one question with the configured key, and says what is wrong. 1 upstream call each,
+ * never one over the rate limit: by the gateway that runs with these settings, where one does; else under the budget as
+ * `STATE_DIR` remembers it, where the call is noted for the next process. While another process owns that folder and cannot be asked, nothing is sent: it would not know of it.
  */
 export async function probe(config: Config, clock: Clock = systemClock): Promise<Probed> {
   if (config.sandbox) {
     return { lines: ['The sandbox is part of the gateway and is not probed.'], wrong: 'nothing' };
   }
-  const running = await askRunning(config, clock);
-  if (config.redis === null) return running ?? askUpstreams(config, clock, null);
-  const { probeRedis } = await import('./probe-redis.ts');
-  const { findings, isUsed, remarks } = await probeRedis(config.redis, clock);
-  // A Redis that no gateway has used is empty: the first gateway waits for one window before it sends requests.
-  const shared = isUsed ? config.redis : null;
-  const upstreams =
-    running ?? (findings.length > 0 ? NOT_COUNTED : await askUpstreams(config, clock, shared));
-  const sentences = [...remarks, ...findings.map(({ sentence }) => sentence)];
-  return {
-    lines: [...upstreams.lines, ...sentences.map((sentence) => `REDIS   ${sentence}`)],
-    wrong: worst([upstreams.wrong, ...findings.map(({ at }) => at)]),
-  };
+  return (await askRunning(config, clock)) ?? askUpstreams(config, clock);
 }
 
-const NOT_COUNTED: Probed = {
-  lines: ['No upstream request was sent: the budget is in Redis, which is unreachable.'],
-  wrong: 'world',
-};
-
-/** `shared`: the Redis in which the budget is kept, in which case this process takes part in it. */
-async function askUpstreams(
-  config: Config,
-  clock: Clock,
-  shared: RedisConfig | null,
-): Promise<Probed> {
+async function askUpstreams(config: Config, clock: Clock): Promise<Probed> {
   const complaints: string[] = [];
   const warnings: string[] = [];
   const { links, market } = config;
@@ -65,7 +40,6 @@ async function askUpstreams(
       )
     : keysAreNew;
   const dispatcher = createDispatcher();
-  const replicas = shared && (await joinReplicas(config, shared, clock));
   try {
     if (complaints.length > 0) {
       const lines = ['No upstream request was sent.', ...complaints, ...warnings, BESIDE];
@@ -75,9 +49,8 @@ async function askUpstreams(
     const { clients } = createBackends(config, endpointsOf(config, null), {
       dispatcher,
       clock,
-      cache: new Cache({ clock, maxBytes: 1, generations: replicas?.generations }),
+      cache: new Cache({ clock, maxBytes: 1 }),
       events: new EventStream(),
-      replicas,
       digest: createDigest(randomBytes(32).toString('base64')),
       journal,
       witness(subject) {
@@ -99,7 +72,6 @@ async function askUpstreams(
     return { lines: [...lines, ...warnings], wrong };
   } finally {
     journal.close();
-    await replicas?.close();
     await dispatcher.close();
   }
 }
@@ -107,22 +79,3 @@ async function askUpstreams(
 /** What to do where a gateway owns the budget and does not answer at the port of these settings. */
 const BESIDE =
   'Run this command with the settings and the user of the running gateway, in its container if it has one. It then connects to the gateway on PORT or METRICS_PORT, and that gateway sends the requests.';
-
-/** Interval between two checks for a reply of Redis, in milliseconds, and number of checks. */
-const LOOK_MS = 50;
-const LOOKS = 100;
-
-/** Takes part in the budget that replicas share. */
-async function joinReplicas(config: Config, redis: RedisConfig, clock: Clock): Promise<Replicas> {
-  const { Replicas: Joined } = await import('../replicas.ts');
-  const endpoints = endpointsOf(config, null);
-  const replicas = new Joined({ config, redis, endpoints, clock, events: new EventStream() });
-  replicas.start();
-  // Before it has heard of the others, it would take all slots for taken.
-  for (let look = 0; replicas.unready !== null && look < LOOKS; look += 1) {
-    await new Promise<void>((resolve) => {
-      clock.after(LOOK_MS, resolve);
-    });
-  }
-  return replicas;
-}

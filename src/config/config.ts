@@ -7,7 +7,6 @@ import { readAuth } from './auth.ts';
 import { EnvironmentReader, isLoopback, type ReadFile } from './environment.ts';
 import { type Limits, usualLimits } from './limits.ts';
 import { MAX_OPERATIONS_FILE_BYTES, parseOperationsFile } from './operations-file.ts';
-import { type RedisConfig, readRedis } from './redis.ts';
 import { readTtls } from './ttls.ts';
 
 /** The base URL of an upstream API, and its key. */
@@ -102,8 +101,6 @@ export interface Config extends Limits {
   readonly idempotencyKeepMs: number;
   /** Folder for data that must survive a restart; `null` if none is saved. */
   readonly stateDir: string | null;
-  /** The Redis that several processes share; `null` when this one is alone. */
-  readonly redis: RedisConfig | null;
   readonly logLevel: 'error' | 'warn' | 'info' | 'debug' | 'silent';
   /** Whether all callers can read metrics and console, or only those on this machine. */
   readonly metrics: 'local' | 'open';
@@ -142,7 +139,6 @@ export function loadConfig(
     'TTL',
     'AUTH',
     'CORS',
-    'REDIS_',
     'HISTORY_',
     'IDEMPOTENCY_',
     'WRITE_',
@@ -239,7 +235,6 @@ export function loadConfig(
     historyWatch: Object.freeze(readHistoryWatch(reader, auth.mode)),
     idempotencyKeepMs: reader.integer('IDEMPOTENCY_KEEP_MS'),
     stateDir: reader.text('STATE_DIR') === 'off' ? null : reader.text('STATE_DIR'),
-    redis: readRedis(reader, sandbox, rateLimits),
     logLevel: reader.choice('LOG_LEVEL', ['info', 'error', 'warn', 'debug', 'silent']),
     metrics: metricsPort === null ? 'local' : 'open',
     metricsPort,

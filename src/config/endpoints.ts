@@ -1,5 +1,4 @@
-import type { UpstreamName } from '../errors.ts';
-import type { Config, Endpoint, UpstreamConfig } from './config.ts';
+import type { Config, Endpoint } from './config.ts';
 
 /** The endpoints of both APIs; `null` for one that is not configured. */
 export interface Endpoints {
@@ -27,42 +26,8 @@ export function endpointsOf(
 }
 
 /** The values that must never appear in a log or a response. */
-export function secretsOf(
-  { auth, redis }: Pick<Config, 'auth' | 'redis'>,
-  { links, market }: Endpoints,
-): string[] {
+export function secretsOf({ auth }: Pick<Config, 'auth'>, { links, market }: Endpoints): string[] {
   const shared = auth.mode === 'jwt' && 'secret' in auth.keys ? [auth.keys.secret] : [];
   const keys = [links, market].flatMap((endpoint) => endpoint?.apiKey ?? []);
-  // As it is written in the URL and as it is sent.
-  const passwords = (redis?.urls ?? []).flatMap((url) => {
-    const { password } = new URL(url);
-    return [password, decodeURIComponent(password)];
-  });
-  return [...shared, ...keys, ...(redis ? [redis.secret] : []), ...passwords];
-}
-
-/** An upstream that is configured, with all that its budgets depend on. */
-export interface ConfiguredUpstream {
-  readonly name: UpstreamName;
-  readonly baseUrl: string;
-  /** Empty if callers bring their own keys. */
-  readonly apiKey: string;
-  readonly limits: UpstreamConfig;
-}
-
-/** The upstreams that are configured. */
-export function configuredUpstreams(
-  config: Pick<Config, 'links' | 'market'>,
-  { links, market }: Endpoints,
-): ConfiguredUpstream[] {
-  const upstreams: ConfiguredUpstream[] = [];
-  if (links) {
-    const { apiKey, baseUrl } = links;
-    upstreams.push({ name: 'LINKS', baseUrl, apiKey, limits: config.links });
-  }
-  if (market) {
-    const { apiKey, baseUrl } = market;
-    upstreams.push({ name: 'MARKET', baseUrl, apiKey, limits: config.market });
-  }
-  return upstreams;
+  return [...shared, ...keys];
 }

@@ -6,6 +6,9 @@ const ttlName = (resource: Resource): string =>
 
 const fixed = (value: string): string => `It is ${value}. Remove the variable.`;
 
+const ONE_PROCESS =
+  'One process owns a store: see docs/operations.md. Run one process per STATE_DIR, and remove the variable.';
+
 /** What replaces each setting that no longer exists: the start fails with this sentence. */
 export const removedSettings: Readonly<Record<string, string>> = {
   AUTH_JWT_CLOCK_TOLERANCE_SECONDS: fixed('always 5 seconds'),
@@ -28,6 +31,13 @@ export const removedSettings: Readonly<Record<string, string>> = {
   OPERATION_MAX_DIRECTIVES: fixed('always 50'),
   OPERATION_MAX_FIELDS: fixed('always 500'),
   OPERATION_MAX_TOKENS: fixed('always 2000'),
+  REDIS_OUTAGE_READS: ONE_PROCESS,
+  REDIS_PREFIX: ONE_PROCESS,
+  REDIS_SECRET: ONE_PROCESS,
+  REDIS_SECRET_FILE: ONE_PROCESS,
+  REDIS_SENTINEL_NAME: ONE_PROCESS,
+  REDIS_URL: ONE_PROCESS,
+  REDIS_URL_FILE: ONE_PROCESS,
   RESERVE_NEWCOMERS_PERCENT: fixed('always 10'),
   RESERVE_WRITES_PERCENT: fixed('always 10'),
   SANDBOX_LINKS_PORT: 'Use `sandbox --links-port` instead.',

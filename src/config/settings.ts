@@ -96,28 +96,11 @@ const table: Readonly<Record<string, Entry>> = {
     'Classes of callers as JSON, such as `{"agent": {"weight": 1, "maxCallsPerMinute": 8, "maxCallsPerDay": 5000}}`: see [classes](budget.md#classes). The class of a caller is in its token or JWT; all others are in `default`. The class `agent` exists although it is not named.',
   ),
   STATE_DIR: text('state').describe(
-    'Folder in which the process saves its sent requests, the cache, the outcomes of mutations with idempotency keys and the history of counts for the next process; `off` disables it. With Redis, requests, cache and outcomes are in Redis instead. Without it, each start uses only half of each rate limit for one window, or until the API reports what remains.',
+    'Folder in which the process saves its sent requests, the cache, the outcomes of mutations with idempotency keys and the history of counts for the next process; `off` disables it. Without it, each start uses only half of each rate limit for one window, or until the API reports what remains.',
   ),
-  JOBS_DIR: text(null).describe(
-    'Folder of the [jobs](jobs.md); by default `jobs` in `STATE_DIR`. With Redis, jobs need it: a folder that all replicas share.',
-  ),
+  JOBS_DIR: text(null).describe('Folder of the [jobs](jobs.md); by default `jobs` in `STATE_DIR`.'),
   JOBS_MAX_BYTES: integer(0, 1024 ** 4, 1024 ** 3).describe(
     'Maximum size of the files of all jobs. Jobs that would exceed it are paused.',
-  ),
-  REDIS_URL: secret.describe(
-    'Redis shared by several processes, which then share one rate limit and one cache: `redis://` or `rediss://` with password and database. Several URLs, separated by commas, are the URLs of Sentinels.',
-  ),
-  REDIS_SECRET: secret.describe(
-    'Secret that encrypts shared data in Redis, at least 32 characters, the same for all processes. Required with `REDIS_URL`.',
-  ),
-  REDIS_SENTINEL_NAME: text(null).describe(
-    'Name of the master. If set, `REDIS_URL` lists Sentinels.',
-  ),
-  REDIS_PREFIX: text('gateway').describe(
-    'Prefix of all key names in Redis. Processes with the same API key need the same prefix, all others a different one.',
-  ),
-  REDIS_OUTAGE_READS: choice(['stale', 'refuse'], 'stale').describe(
-    'Reads while Redis is unreachable: `stale` serves cached responses and marks them as stale, `refuse` fails, and `/readyz` returns 503.',
   ),
   AUTH_MODE: choice(['none', 'token', 'jwt', 'passthrough'], null).describe(
     'Authentication of callers: `none`, `token` by `AUTH_TOKENS_FILE`, `jwt` by an identity provider, `passthrough` by API keys of the link-management API. Required with a real API, so that no account is exposed by accident.',

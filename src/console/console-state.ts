@@ -6,20 +6,19 @@ import type { ResourceHour, SendMinutes } from '../observe/history/history.ts';
 import type { OperationCost } from '../observe/history/operations.ts';
 import type { Recent } from '../observe/history/recent.ts';
 import type { Readiness } from '../operators/readiness.ts';
-import type { Member } from '../upstream/budget/shared/shared-budgets.ts';
 
 /**
- * The owner of a slot of the window: a lane of this process, another process on the budget, or another program
- * with the same key.
+ * The owner of a slot of the window: a lane of this process, the process before, or another program with
+ * the same key.
  */
-export type SlotOwner = QueueLane | 'replica' | 'co-tenant';
+export type SlotOwner = QueueLane | 'before' | 'co-tenant';
 
 /** A slot of the window that is taken. */
 export interface SlotState {
   readonly owner: SlotOwner;
   /** Milliseconds until it is free again; `null` while its request is on the wire. */
   readonly freeInMs: number | null;
-  /** Its resource, e.g. `channels`; `null` if another process sent it. */
+  /** Its resource, e.g. `channels`; `null` if this process has not sent it. */
   readonly resource: string | null;
 }
 
@@ -218,7 +217,5 @@ export interface ConsoleState {
   };
   /** The latest first; at most 12 of each kind. */
   readonly events: readonly LoggedEvent[];
-  /** `null` if this process is alone. */
-  readonly replicas: readonly Member[] | null;
   readonly live: { readonly streams: number; readonly groups: number };
 }

@@ -57,10 +57,10 @@ export function createConsole(
     readonly keys: OwnKeys;
     readonly state: GatewayState;
     readonly telemetry: Pick<Telemetry, 'events' | 'health' | 'history' | 'scrub'>;
-  } & Pick<Parameters<typeof createSnapshots>[0], 'live' | 'shared'>,
+  } & Pick<Parameters<typeof createSnapshots>[0], 'live'>,
 ): ConsoleStates {
   const { auth, cacheMaxBytes, introspection, links, market, metricsPort, ttlMs } = config;
-  const { cache, clients, clock, jobs, keys, live, shared, state } = parts;
+  const { cache, clients, clock, jobs, keys, live, state } = parts;
   const { events, health, history, scrub } = parts.telemetry;
   const snapshot = createSnapshots({
     clock,
@@ -82,7 +82,6 @@ export function createConsole(
     },
     jobs,
     live,
-    shared,
     scrub,
   });
   return new ConsoleStates(clock, (draining) => {

@@ -1,5 +1,5 @@
 import manifest from '../../package.json' with { type: 'json' };
-import type { GatewayState, SharedState } from '../operators/readiness.ts';
+import type { GatewayState } from '../operators/readiness.ts';
 import type { Resource } from '../resources.ts';
 import type { Cache } from '../upstream/cache/cache.ts';
 import { CacheSurvey } from '../upstream/cache/survey.ts';
@@ -21,8 +21,6 @@ interface SnapshotParts extends UpstreamParts, ClassParts {
   /** `null` if there can be none. */
   readonly jobs: ConsoleJobs | null;
   readonly live: { readonly size: { readonly streams: number; readonly groups: number } };
-  /** `null` if this process is alone. */
-  readonly shared: SharedState | null;
 }
 
 /** Collects the whole state, for viewers who may see callers' names: no upstream request, some milliseconds. */
@@ -67,17 +65,7 @@ export function createSnapshots(parts: SnapshotParts): TakeSnapshot {
         cause: each.cause && scrub(each.cause),
         callers: each.callers.map((of) => ({ ...of, caller: scrub(of.caller) })),
       })),
-      replicas: replicaStates(parts),
       live: { streams: live.size.streams, groups: live.size.groups },
     };
   };
-}
-
-/** The processes that share budgets; `null` if this one is alone. */
-function replicaStates({ clients, history, shared }: SnapshotParts): ConsoleState['replicas'] {
-  if (!shared) return null;
-  const budgets = clients.flatMap((client) => [...client.budgets]);
-  const queued = budgets.reduce((sum, budget) => sum + budget.state.queued, 0);
-  const ms = history.sentMsAgo;
-  return shared.members({ sentMsAgo: ms === null ? null : Math.round(ms), queued });
 }

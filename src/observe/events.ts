@@ -95,18 +95,6 @@ export interface EventRows {
   /** An update was not sent, because the row differs from what its caller expects. */
   readonly conflict: { readonly upstream: UpstreamName };
 
-  /** A command to Redis has ended after `ms` milliseconds; `ok` is false without a reply, or with an error. */
-  readonly roundTrip: { readonly command: string; readonly ms: number; readonly ok: boolean };
-  readonly permit: { readonly upstream: UpstreamName; readonly outcome: PermitOutcome };
-  /** A write is known to all replicas. */
-  readonly settled: { readonly how: SettledHow; readonly ms: number };
-  /** Redis became unreachable or reachable. */
-  readonly outage: { readonly isOut: boolean };
-  /** Redis has lost its data. */
-  readonly epoch: null;
-  /** An entry in Redis was unusable. */
-  readonly unreadable: null;
-
   /** A live query was run. */
   readonly liveRun: null;
   readonly liveBegan: LiveViewer;
@@ -127,7 +115,7 @@ export type EventName = keyof EventRows;
 export type QueueLane = 'write' | 'interactive' | 'refresh' | 'bulk';
 
 /** The source of a read. */
-export type ReadResult = 'hit' | 'stale' | 'shared' | 'miss' | 'coalesced';
+export type ReadResult = 'hit' | 'stale' | 'miss' | 'coalesced';
 
 interface ReadRow {
   readonly upstream: UpstreamName;
@@ -265,12 +253,6 @@ export interface TraceOrigin {
   /** The request of Node; absent for an operation without a socket. */
   readonly request: IncomingMessage | undefined;
 }
-
-/** How long the wait of a writer for other replicas took, and how it ended. */
-export type SettledHow = 'acks' | 'lease' | 'epoch' | 'gave_up';
-
-/** The result of a request's claim for a shared slot. */
-export type PermitOutcome = 'go' | 'join' | 'landed' | 'lost' | 'unsent' | 'doubtful';
 
 /** How often operations of a name were answered on the fast path, and how many cached reads they used. */
 type AnswersByName = ReadonlyMap<string | null, { readonly runs: number; readonly saved: number }>;

@@ -1,31 +1,24 @@
 import type { Authenticator } from '../auth/authenticate.ts';
 import type { OwnKeys } from '../config/own-key.ts';
+import type { UpstreamName } from '../errors.ts';
 import type { Health } from '../observe/health.ts';
 import type { Scrub } from '../observe/log/scrub.ts';
 import type { IdempotencyGauges } from '../observe/metrics/write-metrics.ts';
-import type { ReplicaFault } from '../redis/standing.ts';
 import type { Clock } from '../scheduling/clock.ts';
-import type { Member } from '../upstream/budget/shared/shared-budgets.ts';
 import type { Client } from '../upstream/client.ts';
 
 /** Whether this process is ready for requests, and the reason if not. */
 export interface Readiness {
   readonly ready: boolean;
   /** Why it is not ready. */
-  readonly reasons: readonly {
-    readonly reason: 'draining' | 'redis-unreachable' | 'secret-differs';
-  }[];
-  /**
-   * Its current limitations: cached responses are served nevertheless, and other replicas have the same
-   * limitations.
-   */
+  readonly reasons: readonly { readonly reason: 'draining' }[];
+  /** Its current limitations: cached responses are served nevertheless. */
   readonly degraded: readonly Degradation[];
 }
 
-/** A problem with an upstream or with `STATE_DIR`, or between this process and the other replicas. */
-type Degradation = Omit<ReplicaFault, 'reason'> & {
+/** A problem with an upstream or with `STATE_DIR`. */
+interface Degradation {
   readonly reason:
-    | ReplicaFault['reason']
     | 'budget-paused'
     | 'file-unusable'
     | 'key-rejected'
@@ -33,6 +26,9 @@ type Degradation = Omit<ReplicaFault, 'reason'> & {
     | 'limit-too-high'
     | 'upstream-fails'
     | 'upstream-unreachable';
+  readonly upstream?: UpstreamName;
+  /** Milliseconds until the end of a pause. */
+  readonly retryAfterMs?: number;
   /** The configured requests per window, and those that the upstream announces. */
   readonly configured?: number;
   readonly announced?: number;
@@ -41,15 +37,6 @@ type Degradation = Omit<ReplicaFault, 'reason'> & {
   /** Why requests fail, in a few words, and the time of the first of them, as ISO 8601. */
   readonly cause?: string;
   readonly since?: string;
-};
-
-/** The state of the other processes, if budgets and responses are shared. */
-export interface SharedState {
-  /** Why this one is not ready; `null` if it is. */
-  readonly unready: 'redis-unreachable' | 'secret-differs' | null;
-  readonly faults: readonly ReplicaFault[];
-  /** All that are alive, this one first; `self` is its own state. */
-  members(self: Pick<Member, 'sentMsAgo' | 'queued'>): readonly Member[];
 }
 
 /** The parts of a running gateway that say how it is. */
@@ -62,8 +49,6 @@ interface GatewayParts {
   readonly scrub: Scrub;
   /** The records of idempotency keys. */
   readonly idempotency: () => Pick<IdempotencyGauges, 'isSaveFailing'>;
-  /** `null` if this process is alone. */
-  readonly shared: SharedState | null;
 }
 
 /** The current state of the gateway. `draining`: it is about to stop. */
@@ -75,13 +60,13 @@ export function createGatewayState(parts: GatewayParts): GatewayState {
 }
 
 /**
- * Not ready only while it drains, and where budgets are shared before it has heard of the others. It is degraded while
+ * Not ready only while it drains. It is degraded while
  * an upstream has paused every key in use or grants each of them less than the settings say, rejects the gateway's key,
  * or gave no usable response lately, and while idempotency keys cannot be saved. A gateway that has not asked anything
  * yet is neither.
  */
 function readiness(
-  { authenticate, clients, clock, health, idempotency, keys: ownKeys, scrub, shared }: GatewayParts,
+  { authenticate, clients, clock, health, idempotency, keys: ownKeys, scrub }: GatewayParts,
   draining: boolean,
 ): Readiness {
   const degraded: Readiness['degraded'][number][] = [];
@@ -113,11 +98,7 @@ function readiness(
     }
   }
   if (idempotency().isSaveFailing) degraded.push({ reason: 'keys-not-saved' });
-  const reasons: Readiness['reasons'][number][] = [];
-  if (draining) reasons.push({ reason: 'draining' });
-  if (shared?.unready) reasons.push({ reason: shared.unready });
-  degraded.push(...(shared?.faults ?? []));
-  return { ready: reasons.length === 0, reasons, degraded };
+  return { ready: !draining, reasons: draining ? [{ reason: 'draining' }] : [], degraded };
 }
 
 /** All keys of an upstream that are in use: how long no request can leave under any of them, and the largest limit. */

@@ -26,7 +26,6 @@ export function startReport(config: Config, addresses: Addresses): string[] {
     `links     ${facts.links}`,
     `market    ${facts.market}`,
     `callers   ${facts.callers}`,
-    ...(facts.redis === undefined ? [] : [`redis     ${facts.redis}`]),
     ...(facts.sandbox === undefined
       ? []
       : [
@@ -40,11 +39,10 @@ export function startReport(config: Config, addresses: Addresses): string[] {
 
 /** The same for a log. */
 export function startFacts(
-  { sandbox, links, market, auth, redis }: Config,
+  { sandbox, links, market, auth }: Config,
   { operatorsUrl, sandbox: place, url }: Addresses,
 ): Readonly<
   Record<'version' | 'url' | 'links' | 'market' | 'callers', string> & {
-    redis?: string;
     metrics?: string;
     sandbox?: string;
   }
@@ -57,7 +55,6 @@ export function startFacts(
     callers: callers[auth.mode],
     ...(operatorsUrl === url ? {} : { metrics: `${operatorsUrl}/metrics` }),
     ...(place ? { sandbox: `${place.links.url} (links), ${place.market.url} (market)` } : {}),
-    ...(redis ? { redis: `${placesOf(redis.urls)}, shared as ${redis.prefix}` } : {}),
   };
 }
 
@@ -67,11 +64,6 @@ const callers: Readonly<Record<Config['auth']['mode'], string>> = {
   jwt: 'token of the identity provider',
   passthrough: 'API key of the link-management API',
 };
-
-/** The hosts of a Redis or its Sentinels, without the rest of their URLs. */
-function placesOf(urls: readonly string[]): string {
-  return urls.map((url) => new URL(url).host).join(' and ');
-}
 
 function upstream(config: UpstreamConfig, sandbox: boolean): string {
   const { endpoint, rateLimit, rateWindowMs } = config;

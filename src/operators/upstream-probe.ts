@@ -59,7 +59,7 @@ export async function probeUpstreams(terms: ProbeTerms): Promise<Probed> {
 }
 
 /** Problems that a person can fix come first. */
-export function worst(places: readonly Probed['wrong'][]): Probed['wrong'] {
+function worst(places: readonly Probed['wrong'][]): Probed['wrong'] {
   if (places.includes('configuration')) return 'configuration';
   return places.includes('world') ? 'world' : 'nothing';
 }

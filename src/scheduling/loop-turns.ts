@@ -155,14 +155,6 @@ export function inNextTurn(task: () => void): void {
   setImmediate(task);
 }
 
-/**
- * Runs a task after arrived data was read. After a suspension, timers are due before that data is read, so the process
- * would mistake its own pause for a silent peer.
- */
-export function afterReading(task: () => void): void {
-  setImmediate(() => setImmediate(task));
-}
-
 /** Resolves in the next turn of the event loop: all work that follows from known values has started by then. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {

@@ -50,8 +50,6 @@ export class CountSeries implements CountHistory {
   readonly #rounds = new ListRounds();
   readonly #store: SeriesStore;
   #log: SeriesLog | null = null;
-  /** Whether another process records, and this one shows what that has written. */
-  follows = false;
   #daily: DailyReads | null = null;
   /** The day in which each list was last read completely for `HISTORY_WATCH`. */
   readonly #complete = new Map<string, number>();
@@ -64,7 +62,7 @@ export class CountSeries implements CountHistory {
   }
 
   /** Saves what is recorded from now on. */
-  saveIn(log: SeriesLog | null): void {
+  saveIn(log: SeriesLog): void {
     this.#log = log;
   }
 
@@ -76,12 +74,6 @@ export class CountSeries implements CountHistory {
   /** Whether a list was read completely on a day for `HISTORY_WATCH`. */
   isComplete(of: SeriesOwner, resource: Resource, day: number): boolean {
     return this.#complete.get(`${this.#nameOf(of)} ${resource}`) === day;
-  }
-
-  /** Removes all series. */
-  clear(): void {
-    this.#store.clear();
-    this.#complete.clear();
   }
 
   /** All series as lines for a file, without those whose last value is too old. */
@@ -121,7 +113,6 @@ export class CountSeries implements CountHistory {
   }
 
   stored({ credential, key, read }: KeyedRead, value: unknown, { storedAt }: Stamp): void {
-    if (this.follows) return;
     const { count, page } = read;
     const contents = page?.contents(value);
     if (!count && !contents) return;
@@ -189,8 +180,6 @@ export class CountSeries implements CountHistory {
 
   changesAt(step: StepSize): number {
     const { clock } = this.#options;
-    // What another process writes changes nothing in the cache.
-    if (this.follows) return clock.now();
     const stepMs = stepSizes[step].hours * HOUR_MS;
     return clock.now() + stepMs - (clock.wall() % stepMs);
   }

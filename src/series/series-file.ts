@@ -8,9 +8,9 @@ import { readTextFileIfThere, writeLines, writeWhole } from '../storage/text-fil
 import { HEAD, otherVersion, parseLine, type SeriesLine } from './series-lines.ts';
 
 /** The name of the file. */
-export const SERIES_FILE = 'counts.log';
+const SERIES_FILE = 'counts.log';
 /** Lines read in one turn of the event loop. */
-export const LINES_A_TURN = 500;
+const LINES_A_TURN = 500;
 /** A file is not rewritten for less than this, in bytes. */
 const REWRITE_FROM = 64 * 1024;
 /** The share of the maximum size that is left to lines appended since it was rewritten. */

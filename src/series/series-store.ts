@@ -146,14 +146,6 @@ export class SeriesStore {
     return true;
   }
 
-  /** Removes all series. */
-  clear(): void {
-    this.#owners.clear();
-    this.#bytes = 0;
-    this.#size = 0;
-    this.#latest = -1;
-  }
-
   #ownedBy(owner: string): Owned {
     let owned = this.#owners.get(owner);
     if (!owned) {

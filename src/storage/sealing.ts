@@ -4,7 +4,7 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } f
  * First byte of all encrypted data, and part of every key. Raised if names, keys or the layout below change, so
  * that older and newer versions neither find nor decrypt each other's data.
  */
-export const SEALED_FORMAT = 1;
+const SEALED_FORMAT = 1;
 /** Raised when what scripts store changes, or what scopes are called, so that replicas from before and after do not count side by side. */
 const STATE_FORMAT = 3;
 /** Of 12 bytes, as GCM wants it; at random, since several processes seal under one key. */

@@ -116,8 +116,3 @@ export function openReplacement(path: string, text: string): number {
     throw error;
   }
 }
-
-/** The same for a file that is written once. */
-export function replaceTextFile(path: string, text: string): void {
-  closeSync(openReplacement(path, text));
-}

@@ -5,7 +5,6 @@ import type { UpstreamName } from '../errors.ts';
 import type { EventStream } from '../observe/event-stream.ts';
 import type { Resource } from '../resources.ts';
 import type { AtOnce } from '../scheduling/at-once.ts';
-import type { Budget } from './budget/budget.ts';
 import { Budgets, type KeyState, processBudgets } from './budget/budgets.ts';
 import { type Journal, keysAreNew } from './budget/journal/journal.ts';
 import type { ReservedShares } from './budget/law/document.ts';
@@ -17,13 +16,11 @@ import { SavedReads } from './cache/saved/saved-reads.ts';
 import { CachedReads } from './cached-reads.ts';
 import type { CountHistory } from './count-history.ts';
 import { KeyedWrites } from './idempotency/keyed-writes.ts';
-import type { Records } from './idempotency/records.ts';
-import { ProcessRowLocks, type RowLocks } from './idempotency/row-locks.ts';
+import { RowLocks } from './idempotency/row-locks.ts';
 import { RowTurns } from './idempotency/row-turns.ts';
-import { ProcessRecords } from './idempotency/store/process-records.ts';
+import { Records } from './idempotency/store/records.ts';
 import { Fetcher } from './reads/fetch.ts';
 import { InFlight } from './reads/in-flight.ts';
-import { type SharedAnswers, SharedCache } from './reads/shared-cache.ts';
 import type { ExchangeOptions } from './wire/exchange.ts';
 import { Wire } from './wire/wire.ts';
 import { Writes } from './writes.ts';
@@ -52,10 +49,6 @@ export interface ClientOptions extends ExchangeOptions {
   readonly onForgotten?: (partition: string) => void;
   /** Saves the sent requests of each key across restarts; without it, none are assumed before the start. */
   readonly journal?: Journal;
-  /** Creates the budget of a key that replicas share; by default, budgets are not shared. */
-  readonly budgetOf?: ((secret: string) => Budget) | undefined;
-  /** The responses shared by replicas, if there are several. */
-  readonly answers?: SharedAnswers | undefined;
   /** Receives the events of this client. */
   readonly events?: EventStream;
   /** Records counts over time. */
@@ -64,8 +57,6 @@ export interface ClientOptions extends ExchangeOptions {
   readonly savedCache?: SavedCache | undefined;
   /** Stores what became of writes with idempotency keys; by default for a short time in memory. */
   readonly records?: Records | undefined;
-  /** Serialises the writers of a row; by default those of this process. */
-  readonly rowLocks?: RowLocks | undefined;
   /** After the end of a request, the upstream can still execute it for this time; by default 5 s. */
   readonly settleMs?: number | undefined;
 }
@@ -84,8 +75,6 @@ export class Client {
   readonly budgets: Budgets;
   /** The cache for the readers of this upstream. */
   readonly cached: CachedReads;
-  /** The responses of other replicas; `null` without replicas. */
-  readonly sharedCache: SharedCache | null;
   readonly inFlight: InFlight;
   /** The steps of a read that no cache entry serves immediately. */
   readonly fetcher: Fetcher;
@@ -94,7 +83,7 @@ export class Client {
 
   constructor(options: ClientOptions) {
     this.#options = options;
-    const { answers, cache, clock, counts, digest, events, freshness } = options;
+    const { cache, clock, counts, digest, events, freshness } = options;
     const { settleMs = SETTLE_MS, timeoutMs } = options;
     const { upstream } = this;
     const budgets = this.#newBudgets();
@@ -113,18 +102,17 @@ export class Client {
     const kept = { cache, digest, events, freshness, refresher, upstream };
     const saved = this.#savedReads();
     const cached = new CachedReads({ ...kept, authorization, counts, saved });
-    const sharedCache = answers ? new SharedCache({ ...kept, answers, cached }) : null;
     const world = { budgets, cached, clock, counts, events, upstream, wire };
     this.#refresher = refresher;
     this.#saved = saved;
     this.#wire = wire;
     this.budgets = budgets;
     this.inFlight = inFlight;
-    this.fetcher = new Fetcher({ ...world, cache, inFlight, refresher, sharedCache });
-    const { rowLocks = new ProcessRowLocks(clock) } = options;
+    this.fetcher = new Fetcher({ ...world, cache, inFlight, refresher });
+    const rowLocks = new RowLocks(clock);
     const rowTurns = new RowTurns({ ...world, rowLocks });
     this.writes = new Writes({ ...world, rowTurns, settleMs });
-    const records = options.records ?? new ProcessRecords({ clock, ...OWN_RECORDS });
+    const records = options.records ?? new Records({ clock, ...OWN_RECORDS });
     const { writes } = this;
     this.keyedWrites = new KeyedWrites({
       upstream,
@@ -138,7 +126,6 @@ export class Client {
       settleMs,
     });
     this.cached = cached;
-    this.sharedCache = sharedCache;
   }
 
   #savedReads(): SavedReads | undefined {
@@ -147,7 +134,7 @@ export class Client {
   }
 
   #newBudgets(): Budgets {
-    const { baseUrl, budgetOf, callsBefore, clock, events } = this.#options;
+    const { baseUrl, callsBefore, clock, events } = this.#options;
     const { journal = keysAreNew, maxKeys } = this.#options;
     const { classes, jobsMinPerMinute, maxCallsPerOperation, rateLimit, rateWindowMs } =
       this.#options;
@@ -160,13 +147,12 @@ export class Client {
       clock,
       maxBudgets: maxKeys ?? Infinity,
       maxCallsPerOperation,
-      budgetOf: budgetOf ?? processBudgets(limits, journal),
+      budgetOf: processBudgets(limits, journal),
     });
   }
 
   /**
-   * Removes all data read with a key that was rejected or is no longer used; resolves when other replicas have removed it
-   * too. Requests in flight complete with that key for the callers that wait for them.
+   * Removes all data read with a key that was rejected or is no longer used. Requests in flight complete with that key for the callers that wait for them.
    */
   forget(credential: Credential): AtOnce<void> {
     const { cache, onForgotten } = this.#options;

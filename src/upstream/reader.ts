@@ -123,28 +123,9 @@ export class Reader {
     return this.#client.keyedWrites.nameRecord;
   }
 
-  /** Whether other replicas, or the process before, may have entries that this process lacks. */
-  prefetches(looking: Looking): boolean {
-    if (looking.admittance?.isAdmitted === false) return false;
-    return this.#client.cached.hasSaved || this.#mayShare(looking);
-  }
-
-  /** Whether other replicas may have entries that this process lacks, and this caller may read them. */
-  #mayShare({ admittance }: Looking): boolean {
-    return admittance?.isAdmitted !== false && this.#client.sharedCache !== null;
-  }
-
-  /**
-   * Loads the responses of other replicas to these reads into the cache, so that `peek` finds them: no upstream request.
-   * Returns no promise if this process has no replicas, or has all responses.
-   */
-  prefetch(reads: readonly Read<unknown>[], looking: Looking): AtOnce<void> {
-    const { credential, mode } = looking;
-    const { cached, sharedCache } = this.#client;
-    if (!sharedCache || !this.#mayShare(looking)) return undefined;
-    const prefetched = sharedCache.prefetchAll(reads.map((read) => cached.keyed(read, credential)));
-    if (mode?.kind !== 'planned') return prefetched;
-    return prefetched && mode.dryRun.rounds.looks(prefetched);
+  /** Whether the process before may have entries that this process lacks. */
+  hasSaved(looking: Looking): boolean {
+    return looking.admittance?.isAdmitted !== false && this.#client.cached.hasSaved;
   }
 
   /**

@@ -1,13 +1,7 @@
 import type { Credential } from '../auth/credential.ts';
 import { GatewayError } from '../errors.ts';
 import { type AtOnce, inBackground } from '../scheduling/at-once.ts';
-import {
-  type Budget,
-  type SharedResult,
-  type Sharing,
-  type Slot,
-  TakenOver,
-} from './budget/budget.ts';
+import type { Budget, Slot } from './budget/budget.ts';
 import type { Budgets } from './budget/budgets.ts';
 import type { CachedReads } from './cached-reads.ts';
 import type { CountHistory } from './count-history.ts';
@@ -29,7 +23,6 @@ interface Settled<T> {
   readonly outcome: Outcome<T>;
   /** Resolves when no reader gets the state before it any more. */
   readonly touched?: AtOnce<void>;
-  readonly result?: SharedResult;
 }
 
 /** A request for one operation alone. */
@@ -38,8 +31,6 @@ interface Unshared<T> {
   readonly lane: 'write' | 'interactive';
   /** The scoped tags that it can invalidate, if it is a write. */
   readonly tags: readonly string[];
-  /** The scoped row that it changes. */
-  readonly row?: string | undefined;
   readonly settle: (answered: Answered<T>, slot: Slot) => Settled<T>;
   readonly record?: SendRecord<T> | undefined;
   /** Its place among the writers of its row. */
@@ -69,20 +60,12 @@ export class Writes {
   /**
    * Sends a write, in its turn among the writers of its row. See `Reader.write`. Without callers that wait, a request
    * under way continues, and `record` learns how it ends. Also throws what `RowTurns.enter` throws.
-   * @throws TakenOver if another replica has the record now.
    */
   write<T>(write: Write<T>, access: Access, record?: SendRecord<T>): Promise<T> {
     return access.caller.receipt.track(async () => {
-      for (;;) {
-        const entered = this.#options.rowTurns.enter(write, access);
-        const lock = entered instanceof Promise ? await entered : entered;
-        try {
-          return await this.#sendWrite(write, access, { record, lock });
-        } catch (error) {
-          // A lock that was lost before the request was sent: another replica can have changed the row.
-          if (!(error instanceof TakenOver) || record || lock?.id === undefined) throw error;
-        }
-      }
+      const entered = this.#options.rowTurns.enter(write, access);
+      const lock = entered instanceof Promise ? await entered : entered;
+      return this.#sendWrite(write, access, { record, lock });
     });
   }
 
@@ -94,7 +77,6 @@ export class Writes {
     const { credential } = access;
     const { cached } = this.#options;
     const tags = cached.tagsOf(write.mayTouch ?? write.touches(null), credential);
-    const [row] = write.row === undefined ? [] : cached.tagsOf([write.row], credential);
     const settle = (answered: Answered<T>, { id }: Slot): Settled<T> => {
       if (answered.kind === 'value') {
         const { value } = answered;
@@ -104,7 +86,7 @@ export class Writes {
       }
       return this.#settleFailed(write, answered.failure, { credential, id });
     };
-    return this.#send({ call: write, lane: 'write', tags, row, settle, ...more }, access);
+    return this.#send({ call: write, lane: 'write', tags, settle, ...more }, access);
   }
 
   /** A write with an unknown outcome has happened: resolves when no reader gets the state before it any more. */
@@ -129,7 +111,7 @@ export class Writes {
     else if (error.code === 'OUTCOME_UNKNOWN') {
       touched = cached.doubt(write.touches(null), credential, id);
     }
-    return touched ? { outcome, touched } : { outcome, result: { kind: 'nothing' } };
+    return { outcome, touched };
   }
 
   /** The row that a write deletes has no further history. */
@@ -157,7 +139,7 @@ export class Writes {
     const settle = (answered: Answered<T>): Settled<T> => {
       if (answered.kind === 'value') return { outcome: { value: answered.value } };
       const error = readError(this.#options.upstream, answered.failure);
-      return { outcome: { error }, result: { kind: 'nothing' } };
+      return { outcome: { error } };
     };
     return this.#send({ call, lane, tags: [], settle }, access);
   }
@@ -169,7 +151,7 @@ export class Writes {
   #send<T>(unshared: Unshared<T>, { caller, credential }: Access): Promise<T> {
     const { budgets, clock, events, upstream, wire } = this.#options;
     return caller.receipt.track(async () => {
-      const { call, lock, record, row, tags } = unshared;
+      const { call, lock } = unshared;
       let budget: Budget;
       try {
         budget = budgets.of(credential);
@@ -180,7 +162,6 @@ export class Writes {
         lock?.release();
         throw error;
       }
-      const sharing: Sharing = { tags, row, lock: lock?.id, record: record?.slotRecord };
       const waiters = new Waiters<T>({
         upstream,
         clock,
@@ -191,7 +172,6 @@ export class Writes {
         caller: namedInBudget(caller),
         resource: resourceOf(call),
         planned: caller.receipt,
-        sharing,
       });
       inBackground(this.#takeTurns(unshared, credential, waiters));
       return waiters.wait(caller);
@@ -229,7 +209,7 @@ export class Writes {
     this.#count += 1;
     const key = `unshared ${this.#count}`;
     const settled: Settled<T>[] = [];
-    for (let turn = await waiters.turn(); turn?.kind === 'slot'; turn = await waiters.turn()) {
+    for (let turn = await waiters.turn(); turn; turn = await waiters.turn()) {
       const slot = turn;
       if (record) {
         const recorded = record.leaving();
@@ -250,7 +230,7 @@ export class Writes {
           answer = answered;
           const one = settle(answered, slot);
           settled.push(one);
-          slot.end(answered.feedback, one.result);
+          slot.end(answered.feedback);
           return one.outcome;
         },
       });

@@ -2,7 +2,6 @@ import { closeSync, fdatasync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { it } from 'vitest';
-import { RedisServer } from '../support/redis-server.ts';
 import { ranBefore } from './ran-before.ts';
 import { type Figure, percentile, record } from './report/measurement.ts';
 import { textOf } from './throughput/answer.ts';
@@ -12,7 +11,7 @@ import { makeRoom, type Server, startGateway, startText } from './throughput/ser
 
 const ROUNDS = 400;
 const WARM_UP_ROUNDS = 100;
-/** Until a mutation has no further effect on the next one: Redis is told of its end in the background. */
+/** Until a mutation has no further effect on the next one: its end is saved in the background. */
 const PAUSE_MS = 12;
 const CHANNELS = 50;
 
@@ -60,7 +59,6 @@ interface Place {
 it('idempotency', async () => {
   makeRoom();
   const folder = ranBefore();
-  const redis = await RedisServer.run();
   const upstream = await startText('bench-links.mjs', linkApi, {}, { core: 'ours' });
   const env = {
     LINKS_BASE_URL: `http://127.0.0.1:${upstream.port}`,
@@ -68,13 +66,10 @@ it('idempotency', async () => {
     LINKS_RATE_LIMIT: '400',
     LINKS_RATE_WINDOW_MS: '2000',
     LINKS_TIMEOUT_MS: '1000',
-    // Replicas send nothing until all requests before Redis was empty are over.
-    MAX_WAIT_MS: '20000',
     AUTH_MODE: 'none',
     CORS_ORIGINS: PAGE_ORIGIN,
     LOG_LEVEL: 'warn',
   };
-  const shared = { REDIS_URL: redis.url, REDIS_SECRET: 'a-secret-that-all-the-replicas-know' };
   const servers: Server[] = [upstream];
   const connections: Connection[] = [];
   const open = (server: Server): Connection => {
@@ -85,22 +80,13 @@ it('idempotency', async () => {
   };
   try {
     const alone = open(await startGateway({ ...env, STATE_DIR: folder }));
-    const replicas = [];
-    for (let n = 0; n < 3; n += 1) replicas.push(open(await startGateway({ ...env, ...shared })));
-    const [replica = alone] = replicas;
     const counter = new Connection(upstream.port);
     connections.push(counter);
     const disk: number[] = [];
-    const figures = await measure(
-      [
-        { name: 'one process', connection: alone, atMost: 0.5 },
-        { name: 'three replicas', connection: replica, atMost: 3 },
-      ],
-      {
-        count: async () => Number(textOf(await counter.answer(COUNT))),
-        between: async () => void disk.push(await syncOnce(join(folder, 'reference'))),
-      },
-    );
+    const figures = await measure([{ name: 'one process', connection: alone, atMost: 0.5 }], {
+      count: async () => Number(textOf(await counter.answer(COUNT))),
+      between: async () => void disk.push(await syncOnce(join(folder, 'reference'))),
+    });
     figures.push({
       label: 'one fdatasync of its disk, p50',
       value: percentile(disk, 0.5),
@@ -110,13 +96,12 @@ it('idempotency', async () => {
     });
     record({
       bench: 'idempotency',
-      about: `Sends mutations with and without an idempotency key in turns, with the headers of Chromium, to a built gateway that saves its records on a disk, and to one of three replicas with one Redis. Medians of ${ROUNDS} mutations of each kind.`,
+      about: `Sends mutations with and without an idempotency key in turns, with the headers of Chromium, to a built gateway that saves its records on a disk. Medians of ${ROUNDS} mutations of each kind.`,
       figures,
     });
   } finally {
     for (const connection of connections) connection.end();
     for (const server of servers) await server.stop();
-    await redis.end();
     rmSync(folder, { recursive: true });
   }
 });

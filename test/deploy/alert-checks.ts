@@ -5,8 +5,6 @@ import { Served } from './served.ts';
 
 /** All rules of `deploy/alerts.yaml`. */
 export const alerts: readonly Alert[] = [...alertGroups.values()].flat();
-/** Those for replicas alone. */
-export const alertsOfReplicas: readonly Alert[] = alertGroups.get('gateway-replicas') ?? [];
 
 /** Rules that have something wrong with what they ask, or that report labels which they do not have. */
 export function faultsOfRules(rules: readonly Alert[], served: Served): string[] {

@@ -5,8 +5,6 @@ import { Served } from './served.ts';
 
 /** All panels of `deploy/grafana-dashboard.json`. */
 export const panels: readonly Panel[] = [...rows.values()].flat();
-/** Those for replicas alone. */
-export const panelsOfReplicas: readonly Panel[] = rows.get('Replicas') ?? [];
 /** Names of the alerts that the dashboard marks. */
 export const alertNames: readonly string[] = [...alertGroups.values()]
   .flat()

@@ -5,7 +5,6 @@ import {
   faultsOfQueries,
   metricsOf,
   panels,
-  panelsOfReplicas,
   unseen,
 } from './dashboard-checks.ts';
 import type { Family } from './exposition.ts';
@@ -21,8 +20,6 @@ import {
 import { Served } from './served.ts';
 import { metricsAfterTraffic } from './traffic.ts';
 
-const ofAll = panels.filter((panel) => !panelsOfReplicas.includes(panel));
-
 describe('the dashboard', () => {
   let metrics: Map<string, Family>;
   beforeAll(async () => {
@@ -37,7 +34,7 @@ describe('the dashboard', () => {
   });
 
   it('uses metrics that a gateway exports', () => {
-    const queries = queriesOf(ofAll);
+    const queries = queriesOf(panels);
     expect(queries.length).toBeGreaterThan(30);
     expect(faultsOfQueries(queries, new Served(metrics, alertNames))).toEqual([]);
   });
@@ -92,8 +89,8 @@ describe('the dashboard', () => {
 
   it('has colours for results that there can be', () => {
     const served = new Served(metrics, alertNames);
-    expect(ofAll.flatMap((panel) => colourless(panel, served))).toEqual([]);
-    expect(ofAll.flatMap(({ fieldConfig }) => fieldConfig.overrides).length).toBeGreaterThan(8);
+    expect(panels.flatMap((panel) => colourless(panel, served))).toEqual([]);
+    expect(panels.flatMap(({ fieldConfig }) => fieldConfig.overrides).length).toBeGreaterThan(8);
   });
 
   it('lays no panel over another, nor beside the page', () => {

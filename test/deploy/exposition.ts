@@ -28,18 +28,3 @@ export function readExposition(text: string): Map<string, Family> {
   }
   return families;
 }
-
-/** Two answers as one: what either reports. */
-export function joined(...all: readonly Map<string, Family>[]): Map<string, Family> {
-  const both = new Map<string, Family>();
-  for (const family of all.flatMap((each) => [...each.values()])) {
-    const other = both.get(family.name);
-    const labels = new Map(other?.labels);
-    for (const [label, values] of family.labels) {
-      labels.set(label, new Set([...(labels.get(label) ?? []), ...values]));
-    }
-    const samples = family.samples + (other?.samples ?? 0);
-    both.set(family.name, { ...family, labels, samples });
-  }
-  return both;
-}

@@ -1,11 +1,5 @@
 import type { ErrorCode, UpstreamName } from '../../src/errors.ts';
-import type {
-  OperationRecord,
-  PermitOutcome,
-  QueueLane,
-  ReadResult,
-  SettledHow,
-} from '../../src/observe/events.ts';
+import type { OperationRecord, QueueLane, ReadResult } from '../../src/observe/events.ts';
 import type { Family } from './exposition.ts';
 
 /** One name that a query can ask for. */
@@ -23,7 +17,7 @@ const OF_PROMETHEUS = ['job', 'instance'];
 const possible: Readonly<Record<string, readonly string[]>> = {
   upstream: keys<UpstreamName>({ LINKS: 1, MARKET: 1 }),
   lane: keys<QueueLane>({ write: 1, interactive: 1, refresh: 1, bulk: 1 }),
-  result: keys<ReadResult>({ hit: 1, stale: 1, shared: 1, miss: 1, coalesced: 1 }),
+  result: keys<ReadResult>({ hit: 1, stale: 1, miss: 1, coalesced: 1 }),
   type: keys<OperationRecord['type']>({
     query: 1,
     mutation: 1,
@@ -31,20 +25,11 @@ const possible: Readonly<Record<string, readonly string[]>> = {
     upload: 1,
     unknown: 1,
   }),
-  how: keys<SettledHow>({ acks: 1, lease: 1, epoch: 1, gave_up: 1 }),
   'gateway_operations_total outcome': keys<OperationRecord['outcome']>({
     ok: 1,
     partial: 1,
     failed: 1,
     canceled: 1,
-  }),
-  'gateway_budget_permits_total outcome': keys<PermitOutcome>({
-    go: 1,
-    join: 1,
-    landed: 1,
-    lost: 1,
-    unsent: 1,
-    doubtful: 1,
   }),
   code: keys<ErrorCode>({
     UNAUTHENTICATED: 1,

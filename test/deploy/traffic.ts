@@ -1,7 +1,5 @@
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 import { LiveViewer } from '../support/live-viewer.ts';
-import type { RedisServer } from '../support/redis-server.ts';
-import { rememberForAnHour } from '../support/replica-worlds.ts';
 import { someBytes, until, upload } from '../support/uploads.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { type Family, readExposition } from './exposition.ts';
@@ -19,7 +17,7 @@ export async function metricsAtStart(): Promise<Map<string, Family>> {
   }
 }
 
-/** ... and after some of everything that can happen to one that is alone. */
+/** ... and after some of everything that can happen to it. */
 export async function metricsAfterTraffic(): Promise<Map<string, Family>> {
   const clock = new VirtualClock();
   const env = { metrics: 'open', liveMaxStreams: '1', CALLER_CLASSES };
@@ -53,31 +51,6 @@ export async function metricsAfterTraffic(): Promise<Map<string, Family>> {
     LiveViewer.closeAll();
     await busy.close();
   }
-}
-
-/** ... and of one that shares its budgets with others through a Redis. */
-export async function metricsOfReplica(redis: RedisServer): Promise<Map<string, Family>> {
-  const busy = await busyGateway({
-    metrics: 'open',
-    REDIS_URL: redis.url,
-    REDIS_PREFIX: 'deploy',
-    REDIS_SECRET: 'a-secret-that-all-the-replicas-know',
-  });
-  try {
-    await rememberForAnHour(redis, 'deploy');
-    await until(async () => {
-      const { degraded } = (await (await fetch(`${busy.url}/readyz`)).json()) as ReadyAnswer;
-      return degraded.length === 0;
-    });
-    await rename(busy);
-    return await scrape(busy);
-  } finally {
-    await busy.close();
-  }
-}
-
-interface ReadyAnswer {
-  readonly degraded: readonly object[];
 }
 
 /** Reads a channel and writes it. */

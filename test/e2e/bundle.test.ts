@@ -65,8 +65,6 @@ describe('the build', () => {
     'node_modules/prom-client/',
     'node_modules/jose/',
     'node_modules/@opentelemetry/api/',
-    'node_modules/@redis/client/',
-    'src/redis/',
     'node_modules/qrcode/',
     'node_modules/@modelcontextprotocol/',
     'node_modules/zod/',

@@ -7,7 +7,7 @@ import type { JobOperations } from '../../src/jobs/job-operations.ts';
 import { JobRuns, KnownJob } from '../../src/jobs/job-runs.ts';
 import { JobFolder } from '../../src/jobs/storage/job-folder.ts';
 import { schema } from '../../src/schema.ts';
-import { ProcessRowLocks } from '../../src/upstream/idempotency/row-locks.ts';
+import { RowLocks } from '../../src/upstream/idempotency/row-locks.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { removeScratch, scratch } from './storage/job-stage.ts';
 
@@ -47,7 +47,7 @@ it('reports a job of a shared folder that cannot be claimed, once for each reaso
   if (!files) throw new Error('there is no job');
   rmSync(join(root, '1', 'job.json'));
   const defects: string[] = [];
-  const locks = { rowLocks: new ProcessRowLocks(clock), shared: null };
+  const locks = { rowLocks: new RowLocks(clock), shared: null };
   const runs = new JobRuns({
     clock,
     schema,

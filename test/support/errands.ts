@@ -1,7 +1,7 @@
 import type { CallerClasses } from '../../src/auth/caller-class.ts';
 import { inBackground } from '../../src/scheduling/at-once.ts';
 import type { Clock } from '../../src/scheduling/clock.ts';
-import type { Budget, SlotRequest, Turn } from '../../src/upstream/budget/budget.ts';
+import type { Budget, Slot, SlotRequest } from '../../src/upstream/budget/budget.ts';
 import { type KeyJournal, newKey } from '../../src/upstream/budget/journal/journal.ts';
 import { classOf } from '../../src/upstream/budget/law/callers/caller-names.ts';
 import type { BulkWaits } from '../../src/upstream/budget/law/callers/turns.ts';
@@ -31,8 +31,8 @@ export interface Job extends SlotRequest {
 
 /** Queues a request; it is sent when its turn comes, again after a turn in vain. */
 export function enqueue(budget: Budget, job: Job): void {
-  const send = async (turn: Turn): Promise<void> => {
-    if (turn.kind !== 'slot') return;
+  const send = async (turn: Slot | null): Promise<void> => {
+    if (!turn) return;
     job.dispatched?.();
     const attempted = turn.mayLeave() ? await job.attempt() : null;
     if (attempted === null || attempted.kind === 'unsent') turn.release();

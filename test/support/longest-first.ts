@@ -5,22 +5,16 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  * last, one of them would run alone at the end. Where they stand in this list is all that it decides.
  */
 const LONGEST = [
-  'test/e2e/replicas/faults',
   'test/e2e/dashboard/budget',
   'test/e2e/start',
   'test/e2e/graphiql/budget',
   'test/e2e/dockerfile',
-  'test/e2e/replicas/read-your-writes',
   'test/e2e/graphiql/page',
-  'test/e2e/replicas/ghosts',
   'test/release/release',
-  'test/graph/consistency/replicas',
   'test/e2e/same-bytes',
   'test/docs/persisted',
-  'test/e2e/replicas/headers',
   'test/docs/typed-page',
   'test/e2e/dashboard/forms',
-  'test/e2e/replicas/coming-and-going',
   'test/answers/exact',
   'test/e2e/process',
   'test/e2e/log-output',

@@ -15,13 +15,6 @@ export const chromium: Tool = {
   install: 'apt-get install -y --no-install-recommends chromium',
 };
 
-/** Redis, for tests of several replicas. */
-export const redisServer: Tool = {
-  name: 'redis-server',
-  path: '/usr/bin/redis-server',
-  install: 'apt-get install -y --no-install-recommends redis-server',
-};
-
 /** PostgreSQL, for tests of two machines. */
 export const postgresServer: Tool = {
   name: 'postgresql',

@@ -1,28 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { perResource } from '../../src/resources.ts';
 import { Admittance } from '../../src/upstream/operation.ts';
-import type { SharedAnswers } from '../../src/upstream/reads/shared-cache.ts';
 import { noLists } from '../support/no-lists.ts';
 import { clientWorld, read } from './client-world.ts';
 
 /** A reader of what holds an answer and has a request in flight, and an access that needs an admission. */
 async function createWorld() {
-  let looks = 0;
-  const { caller, reader, upstream } = await clientWorld(({ baseUrl }, clock) => ({
+  const { caller, reader, upstream } = await clientWorld(() => ({
     freshness: perResource(() => ({ ttlMs: 60_000, staleWhileRevalidateMs: 0, staleIfErrorMs: 0 })),
-    answers: {
-      clock,
-      nameOf: (_, text) => text,
-      baseUrl,
-      // Asked first of all. What is behind it is then not touched.
-      kept: {
-        find: async (names) => {
-          looks += 1;
-          return names.map(() => null);
-        },
-      } as SharedAnswers['kept'],
-      ...({} as Pick<SharedAnswers, 'replica' | 'generations'>),
-    },
   }));
   const credential = { partition: 'p', secret: 's' };
   const known = { caller: caller(), credential };
@@ -31,7 +16,6 @@ async function createWorld() {
   // Cut off at the end of the test.
   void Promise.allSettled([reader.read(read('under way'), known)]);
   await upstream.arrival(2);
-  looks = 0;
   let admits = false;
   const refused = new Error('this key is not accepted');
   const admittance = new Admittance(() => (admits ? Promise.resolve() : Promise.reject(refused)));
@@ -40,8 +24,6 @@ async function createWorld() {
     reader,
     refused,
     upstream,
-    /** How often it was looked for what other replicas have. */
-    looks: () => looks,
     admit: (may: boolean) => {
       admits = may;
     },
@@ -63,10 +45,9 @@ const nothing = { copy: undefined, inFlight: false };
 describe('A caller who has to be admitted first', () => {
   test('learns nothing before, and nothing is sent for them', async () => {
     const world = await createWorld();
-    const { access, reader, looks, refused, upstream } = world;
+    const { access, reader, refused, upstream } = world;
     const isRefused = async () => {
       expect(learns(world)).toEqual(nothing);
-      expect(reader.prefetch([read('elsewhere')], access)).toBeUndefined();
       expect(() => reader.budgetState(access)).toThrow(TypeError);
     };
     await isRefused();
@@ -87,20 +68,17 @@ describe('A caller who has to be admitted first', () => {
       await expect(asked()).rejects.toBe(refused);
       await isRefused();
     }
-    expect(looks()).toBe(0);
     expect(upstream.log).toHaveLength(2);
     expect(access.caller.receipt.summary.saved.cache).toBe(0);
   });
 
   test('learns what there is once admitted, and not any more once refused', async () => {
     const world = await createWorld();
-    const { access, admit, reader, looks, refused } = world;
+    const { access, admit, reader, refused } = world;
     admit(true);
     expect(await reader.read(read('kept'), access)).toMatchObject({ path: expect.any(String) });
     expect(learns(world)).toEqual({ copy: 'fresh', inFlight: true });
     expect(reader.budgetState(access)).toMatchObject({ used: 2 });
-    await reader.prefetch([read('elsewhere')], access);
-    expect(looks()).toBe(1);
     admit(false);
     await expect(reader.read(read('kept'), access)).rejects.toBe(refused);
     expect(learns(world)).toEqual(nothing);

@@ -24,7 +24,7 @@ function sharedRequest<T>(
 ): Waiters<T> {
   const waiters = new Waiters<T>(options);
   const takeTurns = async (): Promise<void> => {
-    for (let turn = await waiters.turn(); turn?.kind === 'slot'; turn = await waiters.turn()) {
+    for (let turn = await waiters.turn(); turn; turn = await waiters.turn()) {
       waiters.leaves(key, false);
       const { feedback, outcome } = await send();
       waiters.answered();

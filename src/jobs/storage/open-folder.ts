@@ -22,8 +22,6 @@ interface OpenOptions {
   /** `STATE_DIR`; `null` if it is not this process's own. Without it, keyed writes would not survive a restart. */
   readonly stateDir: string | null;
   readonly isOwned: () => boolean;
-  /** Whether this process is one of several, which need `dir`: a folder that all of them use. */
-  readonly isShared: boolean;
   readonly maxBytes: number;
   readonly clock: Clock;
   /** Reports to the operator, in one sentence. */
@@ -32,14 +30,12 @@ interface OpenOptions {
 
 /** Opens the folder of the jobs; it is created when it is loaded. Costs no upstream request. */
 export function openJobFolder(options: OpenOptions): OpenedFolder {
-  const { clock, complain, isOwned, isShared, maxBytes } = options;
-  const isTemporary = options.sandbox && !isShared;
+  const { clock, complain, isOwned, maxBytes, sandbox: isTemporary } = options;
   const root = isTemporary ? join(tmpdir(), `jobs-${randomUUID()}`) : rootOf(options);
   if (root === null) return { folder: null, close: async () => {} };
   const folder = new JobFolder<JobRecord>({
     root,
-    isOwned: isTemporary || isShared ? () => true : isOwned,
-    isShared,
+    isOwned: isTemporary ? () => true : isOwned,
     clock,
     maxBytes,
     parse: parseJobRecord,
@@ -54,7 +50,6 @@ export function openJobFolder(options: OpenOptions): OpenedFolder {
   };
 }
 
-function rootOf({ dir, isShared, stateDir }: OpenOptions): string | null {
-  if (isShared) return dir;
+function rootOf({ dir, stateDir }: OpenOptions): string | null {
   return stateDir && (dir ?? join(stateDir, 'jobs'));
 }

@@ -21,7 +21,6 @@ export interface LoggedEvent {
     | 'outcome-unknown'
     | 'key-reused'
     | 'keys-forgotten'
-    | 'redis'
     | 'started'
     | 'draining';
   /** A few words. They name no caller and no key. */

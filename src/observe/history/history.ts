@@ -179,17 +179,6 @@ export class History implements EventReader {
     this.log.add('keys-forgotten', text);
   }
 
-  outage({ isOut }: EventRows['outage']): void {
-    const text = isOut
-      ? 'Redis is unreachable. No upstream requests are sent until it is back.'
-      : 'Redis is reachable again.';
-    this.log.add('redis', text);
-  }
-
-  epoch(): void {
-    this.log.add('redis', 'Redis started without data.');
-  }
-
   operationEnded({ at, record }: EventRows['operationEnded']): void {
     const { name, requestId, type } = record;
     const shown = name === null ? null : copiedName(name);

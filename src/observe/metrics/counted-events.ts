@@ -5,20 +5,15 @@ import type { EventName } from '../events.ts';
 export const countedEvents = [
   'answeredInBulk',
   'conflict',
-  'epoch',
   'keyed',
   'keysForgotten',
   'liveEnded',
   'liveRun',
   'operationEnded',
-  'permit',
   'reads',
   'requestEnded',
-  'roundTrip',
-  'settled',
   'surprise',
   'tokenRejected',
-  'unreadable',
   'waited',
 ] as const satisfies readonly EventName[];
 

@@ -6,7 +6,6 @@ import { type ClassGauges, createClassMetrics } from './class-metrics.ts';
 import type { CountingReader } from './counted-events.ts';
 import { defineGauge, defineGauges } from './gauge.ts';
 import { ofProcess } from './process-metrics.ts';
-import { createReplicaMetrics, type ReplicaGauges } from './replica-metrics.ts';
 import { createWriteMetrics, type IdempotencyGauges } from './write-metrics.ts';
 
 /** Values that are read at each scrape, and cost nothing between. */
@@ -15,8 +14,6 @@ export interface Gauges {
   readonly budgets: () => readonly BudgetGauges[];
   readonly cache: () => { readonly bytes: number; readonly entries: number };
   readonly classes: ClassGauges;
-  /** The state of this process among others on the same Redis; absent if it is alone. */
-  replicas?: (() => ReplicaGauges | undefined) | undefined;
   /** The records of writes with idempotency keys. */
   readonly idempotency: () => IdempotencyGauges;
   /** Number of jobs in each state, also in those without jobs. */
@@ -137,10 +134,8 @@ export function createMetrics(gauges: Gauges): { metrics: Metrics; reader: Count
   for (const reason of tokenFaults) rejections.inc({ reason }, 0);
   for (const upstream of ['LINKS', 'MARKET'] as const) refusals.inc({ upstream }, 0);
   const countClass = createClassMetrics(gauges.classes, registry);
-  const { replicas } = gauges;
   const reader: CountingReader = {
     ...createWriteMetrics(gauges.idempotency, registry),
-    ...(replicas ? createReplicaMetrics(replicas, registry) : {}),
     requestEnded({ outcome: { code, durationMs }, request }) {
       if (code === 'LATE') return;
       const { callerClass, method, resource, upstream } = request;

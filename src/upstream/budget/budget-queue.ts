@@ -22,7 +22,7 @@ import { countWithoutBulk } from './law/callers/turns.ts';
 import { type Lane, leftByRefreshes, type TurnLane } from './law/document.ts';
 import { refreshesPerWindow } from './law/pace.ts';
 import { comesBack, heldBack, slotsOf, used } from './law/slots.ts';
-import type { BudgetStore } from './store.ts';
+import type { MemoryStore } from './memory-store.ts';
 
 /** The request for which a slot of this process was taken. */
 type SlotUse = Pick<SlotRequest, 'lane' | 'resource'>;
@@ -33,21 +33,17 @@ const MOST_LISTED = 1000;
 /** The requests that wait in this process for slots of one key, for display and estimates. */
 export abstract class BudgetQueue {
   protected readonly clock: Clock;
-  protected readonly store: BudgetStore;
+  protected readonly store: MemoryStore;
   protected readonly lanes: Lanes<SlotRequest>;
   /** The requests for which slots of this process are taken, by the names of the slots. */
   readonly #uses = new Map<string, SlotUse>();
   /** When the process will end, on `clock.now()`; `null` while it is not about to. */
   protected drainedAt: number | null = null;
 
-  constructor(clock: Clock, store: BudgetStore) {
+  constructor(clock: Clock, store: MemoryStore) {
     this.clock = clock;
     this.store = store;
-    this.lanes = new Lanes(store.holder, store.rules, store.nameOf);
-  }
-
-  get answersInMs(): number {
-    return this.store.answersInMs;
+    this.lanes = new Lanes(store, store.rules);
   }
 
   get state(): BudgetState {
@@ -66,9 +62,8 @@ export abstract class BudgetQueue {
 
   exhaustedBy(patienceMs: number): ExhaustedReason {
     const { view } = this.store;
-    const { budget, heldMs, now } = view;
+    const { budget, now } = view;
     const patient = Math.max(0, patienceMs);
-    if (heldMs > patient) return 'shared';
     if (pausedMs(budget, now) > patient) return 'paused';
     const isFull = used(budget) - heldBack(budget) >= budget.limit;
     return heldBack(budget) > 0 && !isFull ? 'starting' : 'limit';
@@ -86,7 +81,7 @@ export abstract class BudgetQueue {
   }
 
   get limit(): number {
-    return this.store.holder.budget.limit;
+    return this.store.budget.limit;
   }
 
   get windowMs(): number {
@@ -181,7 +176,7 @@ export abstract class BudgetQueue {
 
   /** Records the request for which a slot of this process is taken. */
   protected noteUse(id: string, { lane, resource }: SlotUse): void {
-    const { answered, held } = this.store.holder.budget;
+    const { answered, held } = this.store.budget;
     this.#uses.set(id, { lane, resource });
     if (this.#uses.size <= 2 * (answered.length + held.length)) return;
     const counting = new Set([...answered, ...held].map((slot) => slot.id));
@@ -240,7 +235,7 @@ function windowOf(
   const taken = slots.flatMap(({ count, id, isOut, owner, until }): TakenSlot[] => {
     const freeInMs = isOut ? null : until - now;
     const use = id === null ? undefined : useOf(id);
-    const other = owner === null ? 'co-tenant' : 'replica';
+    const other = owner === null ? 'co-tenant' : 'before';
     const slot = { owner: use?.lane ?? other, resource: use?.resource ?? null, freeInMs } as const;
     return Array.from({ length: Math.min(count, MOST_LISTED) }, () => slot);
   });

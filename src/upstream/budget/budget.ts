@@ -1,6 +1,5 @@
 import type { ExhaustedReason } from '../../errors.ts';
 import type { AtOnce } from '../../scheduling/at-once.ts';
-import type { Stamp } from '../request.ts';
 import type { Feedback } from '../wire/rate-limit-headers.ts';
 import type { QueueForecast } from './estimates/queue-forecast.ts';
 import type { Waiting } from './lanes.ts';
@@ -8,92 +7,28 @@ import type { QuotaUse } from './law/callers/quotas.ts';
 import type { Lane, TurnLane } from './law/document.ts';
 
 /**
- * How a request ended, for other replicas: its response is shared, it failed with a code, or it was a write that
- * changed nothing.
- */
-export type SharedResult =
-  | { readonly kind: 'shared' }
-  | { readonly kind: 'failed'; readonly code: string }
-  | { readonly kind: 'nothing' };
-
-/** The record of a keyed write, which is written in the step that grants its slot. */
-export interface SlotRecord {
-  readonly name: string;
-  /** The ownership of this replica. If another replica has the record now, the slot is not granted. */
-  readonly token: string;
-  /** Number of requests that are sent for the key, including this one. */
-  readonly sent: number;
-  /** Its text if the slot is granted at a time on the clock shared by replicas. */
-  readonly textAt: (shared: number) => string;
-  /** How long it is kept, in milliseconds. */
-  readonly keepMs: number;
-}
-
-/** What replicas announce about a request, so that one of them is enough for all. */
-export interface Sharing {
-  /** Identifies a read: equal reads on all replicas are one request. Absent for a request that is not shared. */
-  readonly key?: string;
-  /** Scoped tags: those that invalidate the response of a read, or all that a write may change. */
-  readonly tags: readonly string[];
-  /** A response younger than this, in milliseconds, is accepted in place of a new one. */
-  readonly ttlMs?: number;
-  /**
-   * When the cached response was requested, on the clock shared by replicas; nothing older is accepted. Infinite
-   * for a read that accepts no response of another replica.
-   */
-  readonly newerThan?: () => number;
-  /** The row that a write changes, scoped like a tag: it waits while another replica has locked the row. */
-  readonly row?: string | undefined;
-  /** The lock of the row that this replica must hold, see `RowLock`. */
-  readonly lock?: string | undefined;
-  /** Present for a write with an idempotency key. */
-  readonly record?: SlotRecord | undefined;
-}
-
-/**
  * A slot of the window for one request, held from now until one window after its response ended. Exactly one of
  * `release` and `end` is called.
  */
 export interface Slot {
-  readonly kind: 'slot';
   /** Unique on the budget. */
   readonly id: string;
-  /** Stored with the response if replicas share the budget. */
-  readonly stamp?: Stamp;
   /** Whether the request may still be sent: checked in the turn in which its first byte leaves. */
   readonly mayLeave: () => boolean;
   /** The request was not sent: the slot is free immediately. */
   release(): void;
   /**
-   * The response has ended. `result` is for other replicas; absent if only this replica uses it. A request that is
-   * repeated calls `Budget.turn` in the same run, before another request gets the free slot.
+   * The response has ended. A request that is repeated calls `Budget.turn` in the same run, before another request gets
+   * the free slot.
    */
-  end(feedback: Feedback, result?: SharedResult): void;
-}
-
-/** The outcome of a request for a slot. Without replicas and without `cancel`, it is always a slot. */
-export type Turn =
-  | Slot
-  /**
-   * Another replica is sending the same request, so no slot is taken: `next` resolves with the turn that follows.
-   */
-  | { readonly kind: 'elsewhere'; readonly next: Promise<Turn> }
-  /** An equal request of another replica has ended; `null` if it has no result. */
-  | { readonly kind: 'landed'; readonly result: SharedResult | null }
-  /** Another replica has the record or the lock of a write now: it was not sent. */
-  | { readonly kind: 'lost' }
-  | { readonly kind: 'cancelled' };
-
-/** Another replica has the record or the lock of a write, which was therefore not sent. */
-export class TakenOver extends Error {
-  override readonly name = 'TakenOver';
+  end(feedback: Feedback): void;
 }
 
 /** A slot of the window that is taken. */
 export interface TakenSlot {
-  /** A lane of this process, another process on the budget, or another user of the key. */
-  readonly owner: Lane | 'replica' | 'co-tenant';
-  /** The resource of its request; `null` if another process sent it. */
+  /** A lane of this process, the process before, or another user of the key. */
+  readonly owner: Lane | 'before' | 'co-tenant';
+  /** The resource of its request; `null` if this process has not sent it. */
   readonly resource: string | null;
   /** Milliseconds until it is free again; `null` while its request is in flight. */
   readonly freeInMs: number | null;
@@ -142,8 +77,6 @@ export interface SlotRequest extends Waiting {
   readonly isForJobs?: boolean;
   /** True for a request that is always long, such as an upload: no other request waits for its headers. */
   readonly lengthy?: boolean;
-  /** Announced to other replicas. */
-  readonly sharing?: Sharing | undefined;
   /**
    * Whether the request stays in its lane although a pause or a shutdown delays its turn by about this many
    * milliseconds. If not, it has canceled itself. Called immediately, because requests that leave the queue advance
@@ -181,9 +114,9 @@ export interface BulkNeed {
 export interface Budget {
   /**
    * Waits for a turn. If a slot is free, the request is sent in the same turn of the event loop. With `again`, it goes
-   * before all others of its lane, because its last turn had no result.
+   * before all others of its lane, because its last turn had no result. `null` after `cancel`.
    */
-  turn(request: SlotRequest, again?: boolean): AtOnce<Turn>;
+  turn(request: SlotRequest, again?: boolean): AtOnce<Slot | null>;
   /** Removes a request from the queue; false if it has had its turn. It uses no slot. */
   cancel(request: SlotRequest): boolean;
   /**
@@ -231,10 +164,6 @@ export interface Budget {
    * `forecast`, 0 by default. Costs no upstream request.
    */
   bulkForecastMs(need: BulkNeed, heldMs?: number): number;
-  /**
-   * Time in milliseconds to find out whether a slot is free. Requests wait for it regardless of their deadline.
-   */
-  readonly answersInMs: number;
   /** Requests per window that the upstream grants the key. */
   readonly limit: number;
   /** The current state of the budget. */

@@ -224,7 +224,7 @@ interface KeyLimits {
 /** Names keys in the journal, equally in every process. A key cannot be derived from its name. */
 const nameInJournal = createDigest('the journal of leases');
 
-/** Creates the budgets of keys that this process does not share; `journal` saves them across restarts. */
+/** Creates the budgets of keys; `journal` saves them across restarts. */
 export function processBudgets(
   {
     baseUrl,

@@ -19,7 +19,7 @@ import { cancelSlot, endSlot } from './law/ended.ts';
 import { addAnswered, heldBack, PROCESS_BEFORE, purge, roomOf } from './law/slots.ts';
 import { type Stop, stopOf } from './law/stop.ts';
 import { SlotLimiter, type TakenSlots } from './slot-limiter.ts';
-import type { BudgetStore, Claimed, Queue } from './store.ts';
+import type { Claimed, Queue } from './store.ts';
 
 interface MemoryStoreOptions {
   readonly clock: Clock;
@@ -50,15 +50,13 @@ interface OwnSlot {
 const SELF = 'self';
 
 /**
- * Keeps the budget of a key that this process does not share. Every slot that counts is a job of one limiter, which
+ * Keeps the budget of a key, and grants its slots. Every slot that counts is a job of one limiter, which
  * determines the number of free slots. Each slot is written to the journal before its request is sent.
  */
-export class MemoryStore implements BudgetStore {
-  /** Always 0: the number of free slots is known immediately. */
-  readonly answersInMs = 0;
+export class MemoryStore {
   readonly rules: Rules;
+  /** The latest known budget, for values that do not depend on the time: it can contain slots that have ended. */
   readonly budget: KeyBudget;
-  readonly holder = this;
   readonly #clock: Clock;
   readonly #journal: KeyJournal;
   readonly #options: MemoryStoreOptions;
@@ -96,19 +94,23 @@ export class MemoryStore implements BudgetStore {
     this.#count();
   }
 
+  /** The current budget, for estimates and display only. Purged at each access. */
   get view(): BudgetView {
     const now = this.#purge();
     return { budget: this.budget, rules: this.rules, now, heldMs: 0, bids: [], isAlive };
   }
 
+  /**
+   * Claims slots for the first waiting requests. `lane` has the next turn: if it gets no slot, no lane does. Absent if a
+   * waiting request has no time for that.
+   */
   claim(queue: Queue, lane?: Lane): Claimed {
     const { budget: b, rules } = this;
     const now = this.#purge();
     const room = { ...roomOf(b, isAlive), free: b.limit - this.#limiter.taken };
-    const none: Claimed = { taken: [], againAt: Infinity, newcomersAt: -Infinity };
     // Thousands can wait: they are scanned only when one of them can get a slot.
     const stop = lane && stopOf(b, rules, now, { lane, ...room });
-    if (stop) return { ...none, againAt: now + soon(stop) };
+    if (stop) return { taken: [], againAt: now + soon(stop) };
     const { waits, wants: wanted } = queue.wanted();
     const wants = wanted.map(({ request, ...want }) => {
       this.#slots += 1;
@@ -120,11 +122,11 @@ export class MemoryStore implements BudgetStore {
     const { granted } = claimed;
     this.#count();
     const taken = wanted.flatMap(({ request }, n) => {
-      return granted[n] ? { request, got: this.#slotOf(String(wants[n]?.id), queue) } : [];
+      return granted[n] ? { request, slot: this.#slotOf(String(wants[n]?.id), queue) } : [];
     });
     // If all got a slot, there may be slots for those after them.
     const isAll = taken.length === wanted.length && taken.length > 0;
-    return { ...none, taken, againAt: isAll ? -Infinity : now + soon(claimed) };
+    return { taken, againAt: isAll ? -Infinity : now + soon(claimed) };
   }
 
   /** Applies a step to the current budget, and keeps the result. */
@@ -139,7 +141,6 @@ export class MemoryStore implements BudgetStore {
   #slotOf(id: string, queue: Queue): Slot {
     const { events, upstream } = this.#options;
     return {
-      kind: 'slot',
       id,
       // A pause can begin between a turn and the first byte.
       mayLeave: () => {

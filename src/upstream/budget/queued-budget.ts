@@ -1,70 +1,46 @@
-import { type AtOnce, inBackground } from '../../scheduling/at-once.ts';
-import type { Clock } from '../../scheduling/clock.ts';
-import type { Budget, SharedResult, SlotRequest, Turn } from './budget.ts';
+import type { AtOnce } from '../../scheduling/at-once.ts';
+import type { Budget, Slot, SlotRequest } from './budget.ts';
 import { BudgetQueue } from './budget-queue.ts';
 import type { IsHeld } from './lanes.ts';
 import { Allowances } from './law/callers/allowances.ts';
-import type { CallerWaits, WaitingCounts } from './law/callers/turns.ts';
+import type { WaitingCounts } from './law/callers/turns.ts';
 import type { Lane } from './law/document.ts';
 import { used } from './law/slots.ts';
-import type { BudgetStore, Claimed, Queue, QueuedWant, Taken } from './store.ts';
+import type { Claimed, Queue, QueuedWant, Taken } from './store.ts';
 
 /** Maximum number of requests per claim. */
 const MOST_WANTS = 12;
 /** Maximum number of refreshes among them. */
 const MOST_REFRESHES = 3;
-/** How often to check another replica's request that a request here waits for. */
-const ASK_AGAIN_MS = 250;
 /** Tolerance for rounding errors of times, so that they do not cost a whole millisecond. */
 const ROUNDED_MS = 1e-6;
-const SHARED: SharedResult = { kind: 'shared' };
 
 /**
  * The budget of a key: on each change, it claims slots of its store for the first waiting requests, until the
- * store says when to claim again. A read that another replica is sending takes no slot: it is parked until that
- * one ends.
+ * store says when to claim again.
  */
 export class QueuedBudget extends BudgetQueue implements Budget, Queue {
-  /** Called when requests start to wait here, or when none waits any more. */
-  readonly #waitsNow: ((budget: QueuedBudget, does: boolean) => void) | undefined;
-  /** How waiting requests, parked or not, receive their turns. */
-  readonly #turns = new Map<SlotRequest, (turn: Turn) => void>();
-  /** Requests that wait for one of another replica, and when that one is checked again, on `clock.now()`. */
-  readonly #parked = new Map<SlotRequest, number>();
+  /** How waiting requests receive their slots, or `null`. */
+  readonly #turns = new Map<SlotRequest, (slot: Slot | null) => void>();
   readonly #rushing = new Set<SlotRequest>();
   /** Earliest time of the next claim, on `clock.now()`. */
   #claimAt = Number.NEGATIVE_INFINITY;
-  /** Earliest time of a claim for new requests. */
-  #newcomersAt = Number.NEGATIVE_INFINITY;
-  #isClaiming = false;
-  /** Whether another claim is needed since the running one has read the queue. */
-  #claimAgain = false;
   #cancelWake: (() => void) | null = null;
-  #waited = false;
   /** Whether slots were returned in this turn, and whether one was returned after a refusal. */
   #pumpsSoon = false;
   #informsSoon = false;
 
-  constructor(
-    clock: Clock,
-    store: BudgetStore,
-    waitsNow?: (budget: QueuedBudget, does: boolean) => void,
-  ) {
-    super(clock, store);
-    this.#waitsNow = waitsNow;
-  }
-
-  turn(request: SlotRequest, again = false): AtOnce<Turn> {
-    let granted: Turn | undefined;
-    let grant = (turn: Turn): void => {
-      granted = turn;
+  turn(request: SlotRequest, again = false): AtOnce<Slot | null> {
+    let granted: Slot | null = null;
+    let grant = (slot: Slot | null): void => {
+      granted = slot;
     };
-    this.#turns.set(request, (turn) => grant(turn));
+    this.#turns.set(request, (slot) => grant(slot));
     this.lanes.add(request, again);
-    this.#pumpForNewcomer();
+    this.#claimNow();
     return (
       granted ??
-      new Promise<Turn>((resolve) => {
+      new Promise<Slot | null>((resolve) => {
         grant = resolve;
       })
     );
@@ -72,7 +48,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
 
   cancel(request: SlotRequest): boolean {
     if (!this.lanes.remove(request)) return false;
-    this.#grant(request, { kind: 'cancelled' });
+    this.#grant(request, null);
     return true;
   }
 
@@ -98,7 +74,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     request.caller = caller;
     if (!waits) return;
     this.lanes.add(request);
-    this.#pumpForNewcomer();
+    this.#claimNow();
   }
 
   sendNow(request: SlotRequest): void {
@@ -107,31 +83,12 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     this.#claimNow();
   }
 
-  /** A request of another replica for a read has ended. */
-  endedElsewhere(key: string | null, result: SharedResult | null): void {
-    const waiting = [...this.lanes.inOrder(), ...this.lanes.bulk()];
-    for (const request of [...this.#parked.keys(), ...waiting]) {
-      const { sharing } = request;
-      if (key === null || sharing?.key !== key || sharing.newerThan?.() === Infinity) continue;
-      if (result || this.#parked.has(request)) this.#land(request, result);
-    }
-    this.#claimNow();
-  }
-
-  /** A pause has begun, or the store became unreachable or reachable: waiting requests are informed. */
-  storeChanged(): void {
-    this.tellDelay();
-    this.#claimNow();
-  }
-
   wanted(): { readonly wants: QueuedWant[]; readonly waits: WaitingCounts } {
-    this.#claimAgain = false;
-    const wants = this.#parked.size > 0 ? this.#overdue() : [];
     const refreshes = this.drainedAt === null ? MOST_REFRESHES : 0;
-    wants.push(...this.lanes.first(MOST_WANTS - wants.length, refreshes, this.#isHeld()));
+    const wants: QueuedWant[] = this.lanes.first(MOST_WANTS, refreshes, this.#isHeld());
     if (this.drainedAt === null) wants.push(...this.lanes.bulkHeads);
     for (const request of this.#rushing) {
-      const position = this.#parked.has(request) ? 0 : this.lanes.position(request);
+      const position = this.lanes.position(request);
       if (position === undefined) {
         this.#rushing.delete(request);
         continue;
@@ -141,15 +98,15 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
       const rushPast = Math.max(at, position);
       wants[at] = { request, caller: this.lanes.callerOf(request), rushPast };
     }
-    const isAll = this.#parked.size === 0 && this.drainedAt === null;
-    return { wants, waits: isAll ? this.lanes.waits : this.#waitsOf(this.lanes.waits) };
+    const { waits } = this.lanes;
+    if (this.drainedAt === null) return { wants, waits };
+    return { wants, waits: { ...waits, refreshes: 0, oldestMs: 0, bulk: [] } };
   }
 
-  freed(refused: boolean, noted?: Promise<void>): void {
+  freed(refused: boolean): void {
     // A request that needs another turn in this run is part of the same claim as the others.
     this.#claimAt = Number.NEGATIVE_INFINITY;
-    this.#pumpSoon(refused && noted === undefined);
-    if (noted) inBackground(noted.then(() => (refused ? this.storeChanged() : this.#claimNow())));
+    this.#pumpSoon(refused);
   }
 
   /** Which callers leave the free slots to others; undefined if all requests are claimed for together. */
@@ -161,38 +118,8 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     return (caller, lane) => allowances.waitMs({ caller, lane }, free) > 0;
   }
 
-  /** The requests that wait here, including parked ones; without refreshes and the lane `bulk` during a drain. */
-  #waitsOf(waits: WaitingCounts): WaitingCounts {
-    const drains = this.drainedAt !== null;
-    const { seq } = this.store.holder.budget.turns;
-    const parkedIn = (lane: Lane): CallerWaits[] =>
-      [...this.#parked.keys()].flatMap((each) =>
-        each.lane === lane ? [[this.lanes.callerOf(each), 1, seq]] : [],
-      );
-    return {
-      write: [...waits.write, ...parkedIn('write')],
-      interactive: [...waits.interactive, ...parkedIn('interactive')],
-      refreshes: (drains ? 0 : waits.refreshes) + parkedIn('refresh').length,
-      oldestMs: drains ? 0 : waits.oldestMs,
-      bulk: drains ? [] : waits.bulk,
-    };
-  }
-
-  /** Requests that have waited long for one of another replica. */
-  #overdue(): QueuedWant[] {
-    const now = this.clock.now() + ROUNDED_MS;
-    const overdue = [...this.#parked].filter(([, askAt]) => askAt <= now).slice(0, MOST_WANTS);
-    return overdue.map(([request]) => ({ request, caller: this.lanes.callerOf(request) }));
-  }
-
   #claimNow(): void {
     this.#claimAt = Number.NEGATIVE_INFINITY;
-    this.#pump();
-  }
-
-  #pumpForNewcomer(): void {
-    // While slots are awaited, new requests are announced together.
-    this.#claimAt = Math.min(this.#claimAt, this.#newcomersAt);
     this.#pump();
   }
 
@@ -215,30 +142,9 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
 
   /** Claims while this has immediate results, and schedules the next call. */
   #pump(): void {
-    for (;;) {
-      this.#tellWhetherWaiting();
-      if (this.#isClaiming) {
-        this.#claimAgain = true;
-        return;
-      }
-      if (this.#sleeps()) return;
-      const claimed = this.store.claim(this, this.#rushing.size > 0 ? undefined : this.lanes.next);
-      if (claimed instanceof Promise) {
-        this.#isClaiming = true;
-        inBackground(this.#takeLater(claimed));
-        return;
-      }
-      this.#take(claimed);
+    while (!this.#sleeps()) {
+      this.#take(this.store.claim(this, this.#rushing.size > 0 ? undefined : this.lanes.next));
     }
-  }
-
-  async #takeLater(claimed: Promise<Claimed>): Promise<void> {
-    try {
-      this.#take(await claimed);
-    } finally {
-      this.#isClaiming = false;
-    }
-    this.#pump();
   }
 
   /** Whether no claim is possible now; sets the alarm for the next one. */
@@ -250,8 +156,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
       waiting > 0 && this.drainedAt !== null
         ? waiting - this.lanes.size('refresh') - this.lanes.size('bulk')
         : waiting;
-    let at = mayLeave > 0 ? this.#claimAt : Number.POSITIVE_INFINITY;
-    for (const askAt of this.#parked.values()) at = Math.min(at, askAt);
+    const at = mayLeave > 0 ? this.#claimAt : Number.POSITIVE_INFINITY;
     if (at === Number.NEGATIVE_INFINITY) return false;
     if (at === Number.POSITIVE_INFINITY) return true;
     const ms = at - this.clock.now();
@@ -263,70 +168,27 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     return true;
   }
 
-  #take({ againAt, newcomersAt, taken }: Claimed): void {
-    this.#newcomersAt = newcomersAt;
-    this.#claimAt = this.#claimAgain ? Math.min(againAt, newcomersAt) : againAt;
+  #take({ againAt, taken }: Claimed): void {
+    this.#claimAt = againAt;
     for (const each of taken) this.#takeOne(each);
     // If all got a slot, the next requests are claimed immediately.
-    if (taken.every(({ got }) => got !== null) && this.lanes.waiting === 0) {
-      this.#claimAt = Number.NEGATIVE_INFINITY;
-    }
+    if (this.lanes.waiting === 0) this.#claimAt = Number.NEGATIVE_INFINITY;
   }
 
-  #takeOne({ got, request }: Taken): void {
-    const isParked = this.#parked.has(request);
-    if (got === null && isParked) {
-      this.#land(request, null);
-    } else if (got === null) {
-      if (request.lane !== 'refresh' && this.lanes.has(request))
-        request.accepts(this.estimateOf(request));
-    } else if (!isParked && !this.lanes.remove(request, typeof got === 'object')) {
+  #takeOne({ request, slot }: Taken): void {
+    if (!this.lanes.remove(request, true)) {
       // No caller needs it any more.
-      if (typeof got === 'object') got.release();
-    } else if (got === 'join') {
-      this.#park(request, isParked);
-    } else if (got === 'landed') {
-      this.#land(request, SHARED);
-    } else if (got === 'lost') {
-      this.#grant(request, { kind: 'lost' });
-    } else {
-      this.noteUse(got.id, request);
-      this.#grant(request, got);
+      slot.release();
+      return;
     }
-  }
-
-  /** Lets a request wait for one of another replica. */
-  #park(request: SlotRequest, isParked: boolean): void {
-    if (!isParked) {
-      let goOn: (turn: Turn) => void = () => {};
-      const next = new Promise<Turn>((resolve) => {
-        goOn = resolve;
-      });
-      this.#grant(request, { kind: 'elsewhere', next });
-      this.#turns.set(request, goOn);
-    }
-    this.#parked.set(request, this.clock.now() + ASK_AGAIN_MS);
-  }
-
-  /** A request of another replica has ended; a request that cannot use its result requests another turn. */
-  #land(request: SlotRequest, result: SharedResult | null): void {
-    this.lanes.remove(request);
-    this.#grant(request, { kind: 'landed', result });
+    this.noteUse(slot.id, request);
+    this.#grant(request, slot);
   }
 
   /** Resolves the turn of a request that no longer waits in a lane. */
-  #grant(request: SlotRequest, turn: Turn): void {
+  #grant(request: SlotRequest, slot: Slot | null): void {
     const grant = this.#turns.get(request);
     this.#turns.delete(request);
-    this.#parked.delete(request);
-    grant?.(turn);
-  }
-
-  #tellWhetherWaiting(): void {
-    if (!this.#waitsNow) return;
-    const does = this.lanes.waiting + this.#parked.size > 0;
-    if (does === this.#waited) return;
-    this.#waited = does;
-    this.#waitsNow(this, does);
+    grant?.(slot);
   }
 }

@@ -49,7 +49,7 @@ export type TouchListener = (tags: readonly string[] | null) => void;
 const TAGS_REMEMBERED = 10_000;
 
 /** Whether no write in `latest` has touched one of these tags after a generation. */
-export function untouched(
+function untouched(
   tags: readonly string[],
   generation: number,
   latest: ReadonlyMap<string, number>,

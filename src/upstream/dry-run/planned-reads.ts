@@ -27,8 +27,6 @@ export class PlannedReads {
     const { caller } = access;
     const { key, read } = of;
     return caller.receipt.track(async () => {
-      const prefetched = this.#client.sharedCache?.prefetchAll([of]);
-      if (prefetched) await dryRun.rounds.looks(prefetched);
       const found = this.#client.cached.peek(of, caller);
       const hit = found && this.unlessWritten(of, found, dryRun);
       // Whether an old response is still sufficient depends on the free budget at that time.

@@ -6,7 +6,6 @@ import { nextTurn } from '../../scheduling/loop-turns.ts';
  * on no response if it is requested before the first of them.
  */
 export class Rounds {
-  readonly #looking = new Set<Promise<void>>();
   /** Those that wait for the end of this round. */
   #waiting: (() => void)[] = [];
   /** Whether a response has arrived: later reads can depend on it. */
@@ -20,21 +19,10 @@ export class Rounds {
     });
   }
 
-  /** The responses of other replicas are loaded, which can take longer than a turn. */
-  async looks(work: Promise<void>): Promise<void> {
-    this.#looking.add(work);
-    try {
-      await work;
-    } finally {
-      this.#looking.delete(work);
-    }
-  }
-
   /** Ends the round when nothing was requested for a turn. */
   async #play(): Promise<void> {
-    for (let before = -1; before !== this.#waiting.length || this.#looking.size > 0; ) {
+    for (let before = -1; before !== this.#waiting.length; ) {
       before = this.#waiting.length;
-      await Promise.all(this.#looking);
       await nextTurn();
     }
     this.hasAnswered = true;

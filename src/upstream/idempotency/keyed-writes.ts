@@ -7,18 +7,18 @@ import {
 } from '../../errors.ts';
 import type { EventStream } from '../../observe/event-stream.ts';
 import type { Clock } from '../../scheduling/clock.ts';
-import { TakenOver } from '../budget/budget.ts';
 import { type Access, patienceOf } from '../operation.ts';
 import type { Write } from '../request.ts';
 import type { Writes } from '../writes.ts';
 import type { IdempotencyKey } from './idempotency-key.ts';
 import type { EvidenceLists } from './looks/evidence-lists.ts';
 import { waitFor } from './patience.ts';
-import type { Claim, FinalOutcome, Records } from './records.ts';
-import { ProcessRowLocks, type RowLocks } from './row-locks.ts';
+import type { Claim, FinalOutcome } from './record.ts';
+import { RowLocks } from './row-locks.ts';
 import { unknownOutcome } from './runs/unknown-outcome.ts';
 import { WriteCall } from './runs/write-call.ts';
 import { WriteRuns } from './runs/write-runs.ts';
+import type { Records } from './store/records.ts';
 
 interface KeyedWritesOptions {
   readonly upstream: UpstreamName;
@@ -46,7 +46,7 @@ export class KeyedWrites {
   constructor(options: KeyedWritesOptions) {
     this.#options = options;
     this.#runs = new WriteRuns(options);
-    this.#lines = new ProcessRowLocks(options.clock);
+    this.#lines = new RowLocks(options.clock);
   }
 
   /** What became of keys. */
@@ -78,15 +78,7 @@ export class KeyedWrites {
 
   #once<T>(call: WriteCall<T>, key: IdempotencyKey): Promise<T> {
     return call.access.caller.receipt.track(async () => {
-      for (;;) {
-        const claim = await this.#claim(call, key);
-        try {
-          return await this.#settle(call, key, claim);
-        } catch (error) {
-          // Another replica has the key now.
-          if (!(error instanceof TakenOver)) throw error;
-        }
-      }
+      return this.#settle(call, key, await this.#claim(call, key));
     });
   }
 
@@ -94,8 +86,7 @@ export class KeyedWrites {
   async #claim<T>(call: WriteCall<T>, key: IdempotencyKey): Promise<FreeClaim> {
     const { clock, records } = this.#options;
     const { caller } = call.access;
-    const row = this.#runs.placeOf(call);
-    let claim = await records.claim(key, row);
+    let claim = records.claim(key);
     if (claim.kind !== 'busy') return claim;
     const { receipt, signal } = caller;
     receipt.waitBegins();
@@ -105,7 +96,7 @@ export class KeyedWrites {
       try {
         for (;;) {
           if (!place) throw this.#inUse(call, claim.retryAfterMs);
-          claim = await records.claim(key, row);
+          claim = records.claim(key);
           if (claim.kind !== 'busy') return claim;
           const terms = { patienceMs: patienceOf(caller), signal };
           const isFree = await waitFor(claim.ended, clock, terms);

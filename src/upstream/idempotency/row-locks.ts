@@ -5,22 +5,6 @@ import { giveUpAfter } from '../operation.ts';
 /** With what the name of the lock of equal creations begins; their content follows. */
 export const CREATION = 'creation ';
 
-/**
- * Serialises the writers of each row: one that compares the row before it writes excludes all others. A row is a scoped
- * tag, such as `LINKS:<partition> channel:42`, or the content of a creation after `CREATION`.
- */
-export interface RowLocks {
-  /**
-   * Excludes all other writers of a row until `release`, after those that came before have ended. `null` if that takes
-   * longer than the patience, or the signal aborts.
-   */
-  exclude(row: string, terms: LockTerms): AtOnce<RowLock | null>;
-  /** The same for the writers of this process only. */
-  excludeHere(row: string, terms: LockTerms): AtOnce<RowLock | null>;
-  /** The same for a writer that only waits for one that excludes it. Synchronous if there is none. */
-  enter(row: string, terms: LockTerms): AtOnce<RowLock | null>;
-}
-
 /** How long a writer waits for others. */
 export interface LockTerms {
   readonly patienceMs: number;
@@ -29,8 +13,6 @@ export interface LockTerms {
 
 /** A place among the writers of a row. */
 export interface RowLock {
-  /** Names a lock that excludes the writers of other replicas: the write gets a slot only while it lasts. */
-  readonly id?: string;
   /** Ends it; a second call has no effect. */
   release(): void;
 }
@@ -51,8 +33,12 @@ interface Writers {
   readonly queue: Set<Waiting>;
 }
 
-/** The writers of one process, in the order in which they come. A row without writers uses no memory. */
-export class ProcessRowLocks implements RowLocks {
+/**
+ * Serialises the writers of each row, in the order in which they come: one that compares the row before it writes
+ * excludes all others. A row is a scoped tag, such as `LINKS:<partition> channel:42`, or the content of a creation after
+ * `CREATION`. One without writers uses no memory.
+ */
+export class RowLocks {
   readonly #clock: Clock;
   readonly #rows = new Map<string, Writers>();
 
@@ -65,20 +51,15 @@ export class ProcessRowLocks implements RowLocks {
     return this.#rows.size;
   }
 
+  /**
+   * Excludes all other writers of a row until `release`, after those that came before have ended. `null` if that takes
+   * longer than the patience, or the signal aborts.
+   */
   exclude(row: string, terms: LockTerms): AtOnce<RowLock | null> {
     return this.#join(row, true, terms);
   }
 
-  excludeHere(row: string, terms: LockTerms): AtOnce<RowLock | null> {
-    return this.exclude(row, terms);
-  }
-
-  /** Excludes all other writers of a row if it has none now; `null` otherwise. */
-  excludeNow(row: string): RowLock | null {
-    if (this.#rows.has(row)) return null;
-    return this.#lock(row, this.#writersOf(row), true);
-  }
-
+  /** The same for a writer that only waits for one that excludes it. Synchronous if there is none. */
   enter(row: string, terms: LockTerms): AtOnce<RowLock | null> {
     return this.#join(row, false, terms);
   }

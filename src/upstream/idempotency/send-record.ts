@@ -1,12 +1,9 @@
 import type { AtOnce } from '../../scheduling/at-once.ts';
-import type { SlotRecord } from '../budget/budget.ts';
 import type { Answered } from '../reads/fetch.ts';
 import type { Outcome } from '../reads/waiter.ts';
 
 /** Records the requests of one write, from the slot to the outcome, whether a caller waits or not. Nothing throws. */
 export interface SendRecord<T> {
-  /** What a shared store writes in the step that grants the slot. */
-  readonly slotRecord: SlotRecord | undefined;
   /** It has its slot, and is sent when this resolves. */
   leaving(): AtOnce<void>;
   /**

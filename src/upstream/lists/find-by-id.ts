@@ -139,8 +139,7 @@ class Search<R extends Row> {
 
   async run(): Promise<Found<R>> {
     const missing = this.#missing;
-    const prefetched = this.#lists.prefetch(this.#list, [...missing], this.#access);
-    if (prefetched) await prefetched;
+    this.#lists.noteSaved(this.#list, this.#access);
     while (missing.size > 0) {
       const cached = this.#cachedPage();
       if (cached !== null) await this.#readPage(cached);

@@ -1,5 +1,5 @@
 import type { Credential } from '../../auth/credential.ts';
-import { type AtOnce, andThen } from '../../scheduling/at-once.ts';
+import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Hit } from '../cache/cache.ts';
 import type { Access, Looking } from '../operation.ts';
 import type { Reader } from '../reader.ts';
@@ -208,17 +208,6 @@ export class Lists {
     return this.reader.write({ ...write, touches, mayTouch }, access, this.#evidence);
   }
 
-  /**
-   * Writes on other replicas have affected tags of a partition. Returns additional tags that they affect,
-   * according to the cache here.
-   */
-  touchedElsewhere(partition: string, tags: readonly string[]): string[] {
-    const left = tags.includes(ROWS_LEFT) ? this.#listsWith(tags, { partition, secret: '' }) : [];
-    const own = left.flatMap(({ ownTag }) => ownTag ?? []);
-    this.#outlines.written(partition, new Set([...tags, ...own]));
-    return own;
-  }
-
   /** The lists of which a cached page has a row with one of these tags. */
   #listsWith(rowTags: readonly string[], credential: Credential): List<Row>[] {
     const isTouched = (tag: string): boolean => rowTags.includes(tag);
@@ -231,39 +220,26 @@ export class Lists {
     });
   }
 
-  /**
-   * Prefetches what other replicas or the process before have read of a list in which rows are looked up by id: its first pages, and the
-   * single reads of those rows.
-   */
-  prefetch<R extends Row>(list: List<R>, ids: readonly number[], access: Access): AtOnce<void> {
-    if (!this.reader.prefetches(access)) return undefined;
-    const singles = ids.flatMap((id) => list.single?.(id) ?? []);
-    const first = this.#prefetchPages(list, 1, 1, access);
-    return andThen(first, () =>
-      andThen(this.reader.prefetch(singles, access), () => {
-        const { lastPage } = this.outline(list, access);
-        const end = Math.min(MOST_READS, list.paged ? (lastPage ?? 1) : 1);
-        return this.#prefetchPages(list, 2, end, access);
-      }),
-    );
+  /** Records the first pages of a list that the process before has saved, for rows that are looked up by id. */
+  noteSaved(list: List<Row>, access: Access): void {
+    if (!this.reader.hasSaved(access)) return;
+    for (
+      let number = 1;
+      number <= Math.min(MOST_READS, this.#lastKnown(list, access));
+      number += 1
+    ) {
+      if (this.outline(list, access).asked.has(number)) continue;
+      const page = this.peek(list, number, access);
+      if (!page) continue;
+      const asked = this.#ask(list, number, access);
+      this.#note(asked);
+      this.#arrived(asked, page);
+    }
   }
 
-  /** Prefetches some pages, and records those that exist. */
-  #prefetchPages(list: List<Row>, from: number, to: number, access: Access): AtOnce<void> {
-    const outline = this.outline(list, access);
-    const numbers = Array.from({ length: Math.max(0, to - from + 1) }, (_, n) => from + n);
-    const missing = numbers.filter((number) => this.hit(list, number, access) === undefined);
-    const unknown = numbers.filter((each) => missing.includes(each) || !outline.asked.has(each));
-    const reads = missing.map((number) => this.#pageRead(list, number, outline));
-    return andThen(this.reader.prefetch(reads, access), () => {
-      for (const number of unknown) {
-        const page = this.peek(list, number, access);
-        if (!page) continue;
-        const asked = this.#ask(list, number, access);
-        this.#note(asked);
-        this.#arrived(asked, page);
-      }
-    });
+  /** The last page of a list, as far as known. */
+  #lastKnown(list: List<Row>, access: Access): number {
+    return list.paged ? (this.outline(list, access).lastPage ?? 1) : 1;
   }
 
   /** See `Reader.refresh`. */

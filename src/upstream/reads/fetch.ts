@@ -14,7 +14,6 @@ import { type Failure, isLost, readError } from '../wire/failure.ts';
 import { type Feedback, NO_FEEDBACK } from '../wire/rate-limit-headers.ts';
 import type { Wire } from '../wire/wire.ts';
 import type { InFlight, ReadInFlight } from './in-flight.ts';
-import type { SharedCache } from './shared-cache.ts';
 import type { Outcome } from './waiter.ts';
 import { Waiters, type WaitersWorld } from './waiters.ts';
 
@@ -22,8 +21,6 @@ interface FetcherOptions extends WaitersWorld {
   readonly budgets: Budgets;
   readonly cache: Cache;
   readonly cached: CachedReads;
-  /** The cache of other replicas and their requests in flight; `null` without replicas. */
-  readonly sharedCache: SharedCache | null;
   readonly inFlight: InFlight;
   readonly refresher: Refresher;
   readonly wire: Wire;
@@ -45,26 +42,13 @@ export class Fetcher {
    * be served immediately. Costs 0 or 1 upstream request.
    * @throws GatewayError with any `UPSTREAM_...` code, `BUDGET_EXHAUSTED` or `OPERATION_TOO_EXPENSIVE`.
    */
-  async fetch<T>(of: KeyedRead<T>, { caller, mode }: Access, known?: Hit): Promise<T> {
-    const { cached, events, refresher, sharedCache, upstream } = this.#options;
-    let before = known;
-    // Cache: another replica may have read it.
-    if (sharedCache && !of.read.page?.reload) {
-      await sharedCache.prefetch(of);
-      const { hit, ingredient, serves } = cached.lookUp(of, caller);
-      if (hit && ingredient && serves) {
-        if (!mode) cached.asked(ingredient, caller, true);
-        events?.emit('read', { upstream, resource: of.read.resource, result: 'shared' });
-        caller.receipt.ingredients.add(ingredient);
-        return hit.entry.value;
-      }
-      before = hit;
-    }
+  async fetch<T>(of: KeyedRead<T>, { caller }: Access, known?: Hit): Promise<T> {
+    const { cached, refresher } = this.#options;
     // A job that does not accept the entry has no use for it later.
     const strict = of.read.strict || caller.bulk !== undefined;
     // After a write with an unknown outcome, the full wait applies: the response shows the outcome.
-    const mayFallBack = !strict && before && !refresher.isUnsettled(of.key, before);
-    let fallback = mayFallBack ? before : undefined;
+    const mayFallBack = !strict && known && !refresher.isUnsettled(of.key, known);
+    let fallback = mayFallBack ? known : undefined;
     for (;;) {
       try {
         return await this.#share(of, caller, fallback);
@@ -122,27 +106,11 @@ export class Fetcher {
    * be sent now. Costs at most 1 upstream request.
    */
   refresh(of: KeyedRead, forWhom: RefreshedFor): boolean {
-    const { budgets, refresher, sharedCache } = this.#options;
+    const { budgets, refresher } = this.#options;
     if (this.#isRefreshed(of.key, forWhom) || refresher.isBackingOff(of.key)) return false;
     if (!budgets.hasRoomFor(of.credential.partition)) return false;
-    if (sharedCache) inBackground(this.#refreshUnlessShared(sharedCache, of, forWhom));
-    else this.#open(of, { refreshFor: forWhom });
-    return true;
-  }
-
-  /** The same, unless another replica already has a newer response. */
-  async #refreshUnlessShared(
-    sharedCache: SharedCache,
-    of: KeyedRead,
-    forWhom: RefreshedFor,
-  ): Promise<void> {
-    const { cache, refresher } = this.#options;
-    const { key } = of;
-    const before = cache.peek(key)?.entry;
-    await sharedCache.prefetch(of);
-    if (cache.peek(key)?.entry !== before || this.#isRefreshed(key, forWhom)) return;
-    if (forWhom === 'watchers' && !refresher.watches.has(key)) return;
     this.#open(of, { refreshFor: forWhom });
+    return true;
   }
 
   /** Whether a request for it is in flight, which then serves these too. */
@@ -160,8 +128,7 @@ export class Fetcher {
     of: KeyedRead<T>,
     purpose: { readonly caller: Caller } | { readonly refreshFor: RefreshedFor },
   ): ReadInFlight<T> {
-    const { budgets, cache, clock, events, inFlight, refresher, sharedCache, upstream } =
-      this.#options;
+    const { budgets, cache, clock, events, inFlight, refresher, upstream } = this.#options;
     const { key, read } = of;
     const tags = tagsInFlight(of);
     const refreshFor = 'refreshFor' in purpose ? purpose.refreshFor : null;
@@ -192,7 +159,6 @@ export class Fetcher {
         const isForWatchers = waiters.lane === 'refresh' && flight.forWatchers;
         return !isForWatchers || refresher.watches.has(key);
       },
-      sharing: sharedCache?.sharing(of, tags),
     });
     const flight: ReadInFlight<T> = {
       of,
@@ -209,18 +175,13 @@ export class Fetcher {
 
   /** Limiter > send > retry: takes turns until one returns a response, or no caller waits for it any more. */
   async #send<T>(flight: ReadInFlight<T>): Promise<void> {
-    const { inFlight, sharedCache } = this.#options;
-    const { of, waiters } = flight;
+    const { inFlight } = this.#options;
+    const { waiters } = flight;
     let tries = 0;
     try {
       for (let turn = await waiters.turn(); turn; turn = await waiters.turn()) {
-        let outcome: Outcome<T> | null | undefined;
-        if (turn.kind === 'landed') {
-          outcome = turn.result && (await sharedCache?.outcomeOf(of, turn.result));
-        } else {
-          tries += 1;
-          outcome = await this.#try(flight, turn, tries === 1);
-        }
+        tries += 1;
+        const outcome = await this.#try(flight, turn, tries === 1);
         if (outcome) {
           waiters.end(outcome);
           break;
@@ -235,10 +196,10 @@ export class Fetcher {
 
   /** Sends a read in a slot, and stores its response; `null` if it needs another slot. */
   #try<T>(flight: ReadInFlight<T>, slot: Slot, mayRepeat: boolean): AtOnce<Outcome<T> | null> {
-    const { cache, cached, refresher, sharedCache, upstream, wire } = this.#options;
+    const { cache, cached, refresher, upstream, wire } = this.#options;
     const { of, tags, waiters } = flight;
     const { credential, key, read } = of;
-    const stamp = slot.stamp ?? cache.stamp();
+    const stamp = cache.stamp();
     flight.stamp = stamp;
     return attempt({ waiters, wire }, slot, {
       call: read,
@@ -248,13 +209,12 @@ export class Fetcher {
       settle: ({ feedback, ...answered }) => {
         if (answered.kind === 'value') {
           const { bytes, value } = answered;
-          if (sharedCache) read.page?.stamped(value, stamp.storedAt);
+          read.page?.stamped(value, stamp.storedAt);
           const entry = cached.entryOf(of, value, stamp);
           flight.entry = entry;
           const readOnce = waiters.isForJobs;
-          const isStored = !flight.orphaned && cached.store(of, { entry, bytes, tags, readOnce });
-          const isShared = isStored && sharedCache?.keep(of, { value, bytes, stamp });
-          slot.end(feedback, isShared ? { kind: 'shared' } : undefined);
+          if (!flight.orphaned) cached.store(of, { entry, bytes, tags, readOnce });
+          slot.end(feedback);
           return { value };
         }
         if (mayRepeat && isLost(answered.failure)) {
@@ -263,7 +223,7 @@ export class Fetcher {
         }
         refresher.failed(key);
         const error = readError(upstream, answered.failure);
-        slot.end(feedback, { kind: 'failed', code: error.code });
+        slot.end(feedback);
         return { error };
       },
     });

@@ -3,14 +3,7 @@ import type { EventStream } from '../../observe/event-stream.ts';
 import type { Asker } from '../../observe/events.ts';
 import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Clock } from '../../scheduling/clock.ts';
-import {
-  type Budget,
-  type Sharing,
-  type Slot,
-  type SlotRequest,
-  TakenOver,
-  type Turn,
-} from '../budget/budget.ts';
+import type { Budget, Slot, SlotRequest } from '../budget/budget.ts';
 import { classOf, nameWithoutClass } from '../budget/law/callers/caller-names.ts';
 import type { Lane } from '../budget/law/document.ts';
 import { FallbackWillDo } from '../fallback.ts';
@@ -45,8 +38,6 @@ interface WaitersOptions extends WaitersWorld {
   readonly isWanted?: () => boolean;
   /** See `SlotRequest.lengthy`. */
   readonly lengthy?: boolean;
-  /** Announced to other replicas. */
-  readonly sharing?: Sharing | undefined;
 }
 
 /**
@@ -59,7 +50,6 @@ export class Waiters<T> implements SlotRequest {
   readonly urgency: () => number;
   readonly lengthy: boolean;
   readonly resource: string;
-  sharing: Sharing | undefined;
   readonly #options: WaitersOptions;
   readonly #waiters = new Set<Waiter<T>>();
   #state: 'new' | 'queued' | 'sending' | 'done' = 'new';
@@ -85,7 +75,6 @@ export class Waiters<T> implements SlotRequest {
     this.urgency = options.urgency ?? (() => 0);
     this.lengthy = options.lengthy ?? false;
     this.#isPaid = options.isPaid ?? false;
-    this.sharing = options.sharing;
   }
 
   /** Whether it certainly has no further result. */
@@ -104,30 +93,15 @@ export class Waiters<T> implements SlotRequest {
   }
 
   /**
-   * Waits for a slot, or for the end of an equal request of another replica; `null` when no caller needs it any more. It
-   * is in its lane when this returns. After a turn without a result, it is called again, and the request goes before
+   * Waits for a slot; `null` when no caller needs it any more. It is in its lane when this returns. After a turn without a result, it is called again, and the request goes before
    * all others.
    */
-  async turn(): Promise<Extract<Turn, { kind: 'slot' | 'landed' }> | null> {
-    let turn = await this.#enqueue();
-    if (turn.kind === 'elsewhere') {
-      this.#hasTurn();
-      turn = await turn.next;
-    }
-    if (turn.kind === 'landed') {
-      // If that result is unusable, it needs its own request.
-      if (turn.result?.kind === 'shared' && this.sharing) {
-        this.sharing = { ...this.sharing, newerThan: () => Infinity };
-      }
-      this.#hasTurn();
-      return turn;
-    }
-    // Only a caller that still waits has to be told.
-    if (turn.kind === 'lost') this.end({ error: new TakenOver() });
-    if (turn.kind !== 'slot') return null;
+  async turn(): Promise<Slot | null> {
+    const slot = await this.#enqueue();
+    if (!slot) return null;
     // A slot that is granted immediately is taken before this continues.
     if (this.#state === 'queued') this.#hasTurn();
-    return this.leaveIfUnwanted(turn) ? null : turn;
+    return this.leaveIfUnwanted(slot) ? null : slot;
   }
 
   /** Returns its slot, and is done, if no caller waits any more and it is not sent anyway; returns whether it did. */
@@ -138,7 +112,7 @@ export class Waiters<T> implements SlotRequest {
     return true;
   }
 
-  #enqueue(): AtOnce<Turn> {
+  #enqueue(): AtOnce<Slot | null> {
     const { budget, clock } = this.#options;
     const again = this.#state !== 'new';
     this.#state = 'queued';
@@ -293,9 +267,7 @@ export class Waiters<T> implements SlotRequest {
 
   #beginWaiting(waiter: Waiter<T>, estimateMs: number, patienceMs = waiter.patienceMs): void {
     if (this.#leaveIfTooLate(waiter, estimateMs, patienceMs)) return;
-    // Even a caller without time to wait is informed whether a slot is free.
-    const waitMs = Math.max(patienceMs, this.#options.budget.answersInMs);
-    waiter.beginQueue(waitMs, () => this.#giveUp(waiter));
+    waiter.beginQueue(patienceMs, () => this.#giveUp(waiter));
   }
 
   #leaveIfTooLate(waiter: Waiter<T>, estimateMs: number, patienceMs = waiter.patienceMs): boolean {

@@ -65,15 +65,6 @@ function unservedError(
   return new UpstreamFailure(upstream, 'UPSTREAM_INVALID_RESPONSE', message, cause, { status });
 }
 
-/** The local error for a failed read of another replica; `null` if its code is not sufficient. */
-export function readErrorOf(upstream: UpstreamName, code: string): GatewayError | null {
-  const detail = 'The request was sent by another replica.';
-  if (code === 'UPSTREAM_TIMEOUT') return readError(upstream, new WireError('timeout', detail));
-  if (code === 'UPSTREAM_UNAVAILABLE') return readError(upstream, { kind: 'unavailable', detail });
-  if (code !== 'UPSTREAM_INVALID_RESPONSE') return null;
-  return readError(upstream, { kind: 'invalid', detail });
-}
-
 /**
  * What the failure of a write says of its outcome: the upstream has rejected it, nothing can have happened for another
  * reason, or neither is known.

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { mostArrivals } from '../../support/replicas/window.ts';
+import { mostArrivals } from '../../support/window.ts';
 import type { Figure } from '../report/measurement.ts';
 import { Scene } from './scene.ts';
 

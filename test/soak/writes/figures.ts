@@ -1,5 +1,5 @@
 import type { LoggedRequest } from '../../../src/sandbox/http/log.ts';
-import { mostArrivals } from '../../support/replicas/window.ts';
+import { mostArrivals } from '../../support/window.ts';
 import type { Ended } from './caller.ts';
 import { type Creation, creationIn, fates } from './creations.ts';
 import { WINDOW_MS } from './times.ts';

@@ -1,15 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { expect, it } from 'vitest';
-import { describeWith, redisServer } from '../../support/needs.ts';
-import { mostArrivals } from '../../support/replicas/window.ts';
-import { createDice } from '../load.ts';
-import { LIMIT, WINDOW_MS } from './times.ts';
-import { Trio } from './trio.ts';
+import { describe, expect, it } from 'vitest';
+import { mostArrivals } from '../../support/window.ts';
+import { GatewayProcess } from './gateway-process.ts';
+import { LIMIT, settings, WINDOW_MS } from './times.ts';
 import { WritesUpstream } from './upstream.ts';
 
 /** `npm run soak:writes` makes 1,000 of them. */
 const count = Number(process.env['WRITES_INCREMENTS'] ?? 24);
-const seed = Number(process.env['WRITES_SEED'] ?? 1);
 
 /** Callers at a time. */
 const CALLERS = 12;
@@ -30,21 +27,20 @@ interface Updated {
   readonly current?: { readonly description: string };
 }
 
-describeWith(redisServer, 'A number in a description', () => {
+describe('A number in a description', () => {
   it(
-    'is incremented once by each of many callers on three replicas, who expect what they have read',
+    'is incremented once by each of many callers, who expect what they have read',
     async () => {
-      const roll = createDice(seed);
       await using upstream = await WritesUpstream.start([]);
-      await using trio = await Trio.start(upstream);
+      await using gateway = new GatewayProcess({ ...settings(upstream), STATE_DIR: 'off' });
+      await gateway.listens();
       let keys = 0;
       /** Sends a mutation with a key of its own until it has a result. */
       const result = async (query: string, variables: Record<string, unknown>) => {
         keys += 1;
         const headers = { 'idempotency-key': `"${keys}"` };
         for (;;) {
-          const replica = trio.replica(roll(trio.size));
-          const { data, errors } = await replica.ask({ query, variables, headers });
+          const { data, errors } = await gateway.ask({ query, variables, headers });
           const [error] = errors ?? [];
           if (!error) return data?.['result'];
           // Another error can be corrected by no retry.

@@ -7,7 +7,6 @@ import { copyOf } from '../../../src/upstream/budget/law/document.ts';
 import { cancelSlot, endSlot, renewSlot } from '../../../src/upstream/budget/law/ended.ts';
 import { purge, roomOf, slotsOf, used } from '../../../src/upstream/budget/law/slots.ts';
 import { MemoryStore } from '../../../src/upstream/budget/memory-store.ts';
-import type { BudgetStore } from '../../../src/upstream/budget/store.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { begun, play, requests, rulesOf, silent, World } from './law-world.ts';
 
@@ -241,7 +240,7 @@ describe('The memory store', () => {
     };
     const journal = { ...before, begin, coTenantSeen };
     const store = new MemoryStore({ upstream: 'LINKS', clock, limit: 8, windowMs: 1000, journal });
-    const known = (of: BudgetStore): number => used(of.view.budget);
+    const known = (of: MemoryStore): number => used(of.view.budget);
     expect(known(store)).toBe(2 + 4);
     await clock.advance(400);
     expect(known(store)).toBe(1);

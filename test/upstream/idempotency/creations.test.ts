@@ -4,7 +4,7 @@ import { createUser } from '../../../src/links/account/user.ts';
 import { createPixel } from '../../../src/links/brand/pixel.ts';
 import { channels, createChannel } from '../../../src/links/content/channel.ts';
 import type { Fault, Sandbox } from '../../../src/sandbox/sandbox.ts';
-import type { Records } from '../../../src/upstream/idempotency/records.ts';
+import type { Records } from '../../../src/upstream/idempotency/store/records.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { KeyedProcess, keyedSandbox, newKey, outcome, received } from './keyed-world.ts';
 
@@ -42,27 +42,22 @@ async function ended<T>(promise: Promise<T>, ms = 60_000): Promise<T | Error> {
   return result;
 }
 
-/** Records as a replica leaves them that was killed during an upload, which may take a day. */
+/** Records as a process leaves them that was killed during an upload, which may take a day. */
 function killedDuringUpload(records: Records): Records {
-  const { digest, gauges, hasLost, knownSince } = records;
-  return {
-    digest,
-    gauges,
-    hasLost,
-    createdIn: (list) => records.createdIn(list),
-    knownSince,
-    get now() {
-      return records.now;
-    },
-    async claim(of) {
-      const claim = await records.claim(of);
-      const ambiguity = claim.kind === 'owned' ? claim.record.ambiguity : null;
-      if (claim.kind !== 'owned' || !ambiguity) return claim;
-      const left = { ...ambiguity, overAt: records.now + 86_400_000 };
-      return { ...claim, record: { ...claim.record, ambiguity: left } };
-    },
-    close: () => undefined,
+  const claim: Records['claim'] = (of) => {
+    const claimed = records.claim(of);
+    const ambiguity = claimed.kind === 'owned' ? claimed.record.ambiguity : null;
+    if (claimed.kind !== 'owned' || !ambiguity) return claimed;
+    const left = { ...ambiguity, overAt: records.now + 86_400_000 };
+    return { ...claimed, record: { ...claimed.record, ambiguity: left } };
   };
+  return new Proxy(records, {
+    get: (target, name) => {
+      if (name === 'claim') return claim;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
 }
 
 const applied: readonly Fault[] = [

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { createDigest } from '../../../src/digest.ts';
 import { EventStream } from '../../../src/observe/event-stream.ts';
 import type { IdempotencyKey } from '../../../src/upstream/idempotency/idempotency-key.ts';
-import { ProcessRecords } from '../../../src/upstream/idempotency/store/process-records.ts';
+import { Records } from '../../../src/upstream/idempotency/store/records.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const MAX_BYTES = 1_000_000;
@@ -13,7 +13,7 @@ it(`A caller that uses ${MANY} keys loses the oldest of its own, and none of oth
   const events = new EventStream();
   events.add({ keysForgotten: ({ count }) => void (forgotten += count) });
   const digest = createDigest('salt');
-  const records = new ProcessRecords({
+  const records = new Records({
     clock: new VirtualClock(),
     keepMs: 86_400_000,
     maxBytes: MAX_BYTES,

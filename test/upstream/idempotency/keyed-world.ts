@@ -10,8 +10,7 @@ import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { Cache } from '../../../src/upstream/cache/cache.ts';
 import { Client, type ClientOptions } from '../../../src/upstream/client.ts';
 import type { KeyedReport } from '../../../src/upstream/idempotency/idempotency-key.ts';
-import type { Records } from '../../../src/upstream/idempotency/records.ts';
-import { ProcessRecords } from '../../../src/upstream/idempotency/store/process-records.ts';
+import { Records } from '../../../src/upstream/idempotency/store/records.ts';
 import { Lists } from '../../../src/upstream/lists/pages.ts';
 import type { Caller } from '../../../src/upstream/operation.ts';
 import { Reader } from '../../../src/upstream/reader.ts';
@@ -66,7 +65,7 @@ export class KeyedProcess {
     events.add({ keyed: (row) => this.ends.push(row) });
     const complain = (sentence: string) => this.complaints.push(sentence);
     this.records =
-      more.records ?? new ProcessRecords({ clock, folder, keepMs, maxBytes, events, complain });
+      more.records ?? new Records({ clock, folder, keepMs, maxBytes, events, complain });
     const dispatcher = createDispatcher();
     this.client = new Client({
       api: linksApi,

@@ -1,12 +1,12 @@
 import { GatewayError } from '../../../errors.ts';
 import type { AtOnce } from '../../../scheduling/at-once.ts';
-import type { SlotRecord } from '../../budget/budget.ts';
 import type { Answered } from '../../reads/fetch.ts';
 import type { Outcome } from '../../reads/waiter.ts';
 import type { Call, Repeatable } from '../../request.ts';
 import { type Failure, outcomeOf } from '../../wire/failure.ts';
-import type { Ambiguity, FinalOutcome, OwnedRecord, Records } from '../records.ts';
+import type { Ambiguity, FinalOutcome, OwnedRecord } from '../record.ts';
 import type { SendRecord } from '../send-record.ts';
+import type { Records } from '../store/records.ts';
 import { storedValue } from './stored-value.ts';
 
 /** An upload ends when its sender does, so this is the longest time of its request, in milliseconds. */
@@ -59,11 +59,6 @@ export class OwnedWrite<T> implements SendRecord<T> {
   /** What is known of a write that was sent and whose outcome is not known; `null` for any other. */
   get ambiguity(): Ambiguity | null {
     return this.#ambiguity;
-  }
-
-  get slotRecord(): SlotRecord | undefined {
-    const { record } = this.#options;
-    return record.withSlot?.(this.#next());
   }
 
   /** The state while the next request is under way. */

@@ -3,7 +3,6 @@ import type { SendRecord } from '../send-record.ts';
 
 /** Holds a lock until a write is over: longer than its caller waits, if the request is under way then. */
 export class SendHold<T> implements SendRecord<T> {
-  readonly slotRecord = undefined;
   readonly #lock: RowLock;
   #isUnderWay = false;
   #isLeft = false;

@@ -12,8 +12,9 @@ import type { Creation, Write } from '../../request.ts';
 import type { Writes } from '../../writes.ts';
 import type { IdempotencyKey } from '../idempotency-key.ts';
 import { LostCreations } from '../looks/lost-creations.ts';
-import type { Ambiguity, OwnedRecord, Records } from '../records.ts';
+import type { Ambiguity, OwnedRecord } from '../record.ts';
 import { CREATION, type RowLock, type RowLocks } from '../row-locks.ts';
+import type { Records } from '../store/records.ts';
 import { OwnedWrite } from './owned-write.ts';
 import { SendHold } from './send-hold.ts';
 import { unknownOutcome } from './unknown-outcome.ts';
@@ -32,7 +33,7 @@ interface WriteRunsOptions {
 
 /** A caller that waited for an equal creation is told to retry after this time, in milliseconds. */
 const RETRY_AFTER_MS = 1000;
-/** A replica whose process pauses can send a request this much later, in milliseconds. */
+/** A process that is suspended can send a request this much later, in milliseconds. */
 const LONGEST_PAUSE_MS = 5000;
 
 /** The place of a creation that waits for no other. */
@@ -87,7 +88,7 @@ export class WriteRuns {
     const creation = evidence?.kind === 'creation' ? evidence : null;
     let place: RowLock | null;
     try {
-      place = record.lock ?? (creation && (await this.#enter(call)));
+      place = creation && (await this.#enter(call));
     } catch (error) {
       record.release();
       throw error;
@@ -232,21 +233,21 @@ export class WriteRuns {
    * Names the lock of equal creations; `undefined` for other writes. An upload takes as long as its sender likes, so none
    * waits for another.
    */
-  placeOf<T>({ access, write }: WriteCall<T>): string | undefined {
+  #placeOf<T>({ access, write }: WriteCall<T>): string | undefined {
     const { evidence, stream } = write;
     if (evidence?.kind !== 'creation' || stream) return undefined;
     return `${CREATION}${access.credential.partition} ${evidence.content}`;
   }
 
-  /** Waits for equal creations that are under way: with a key, those of all replicas. */
+  /** Waits for equal creations that are under way. */
   #enter<T>(call: WriteCall<T>): AtOnce<RowLock> {
-    const name = this.placeOf(call);
+    const name = this.#placeOf(call);
     if (name === undefined) return NO_LOCK;
     const { rowLocks } = this.#options;
     const { caller } = call.access;
     const { receipt, signal } = caller;
     const terms = { patienceMs: patienceOf(caller), signal };
-    const entered = call.key ? rowLocks.exclude(name, terms) : rowLocks.excludeHere(name, terms);
+    const entered = rowLocks.exclude(name, terms);
     if (entered && !(entered instanceof Promise)) return entered;
     receipt.waitBegins();
     return Promise.resolve(entered).then((lock) => {

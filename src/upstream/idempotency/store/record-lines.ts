@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { UpstreamName } from '../../../errors.ts';
-import type { Ambiguity, FinalOutcome } from '../records.ts';
+import type { Ambiguity, FinalOutcome } from '../record.ts';
 
 /** The version of the format of a line. */
 const FORMAT = 1;
@@ -10,12 +10,6 @@ const HEAD_WORD = 'writes';
 export type RecordState =
   | { readonly kind: 'ambiguous'; readonly ambiguity: Ambiguity }
   | FinalOutcome;
-
-/** Whether a request was sent for a key, 0 or 1; 3 for a final outcome, which no other state replaces. */
-export function sentFor(state: RecordState | null): number {
-  if (state === null) return 0;
-  return state.kind === 'ambiguous' ? state.ambiguity.attempts : 3;
-}
 
 /** The record of a key, as it is saved. Times are in milliseconds since 1970. */
 export interface SavedRecord {

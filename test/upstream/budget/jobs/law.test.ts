@@ -4,7 +4,6 @@ import type { WantedSlot } from '../../../../src/upstream/budget/law/claim.ts';
 import { type KeyBudget, leftByRefreshes } from '../../../../src/upstream/budget/law/document.ts';
 import { refreshMs } from '../../../../src/upstream/budget/law/pace.ts';
 import { purge, roomOf } from '../../../../src/upstream/budget/law/slots.ts';
-import { budgetForm } from '../../../../src/upstream/budget/shared/texts.ts';
 import { rounds } from '../../../support/rounds.ts';
 import { begun, play, requests, rulesOf, World } from '../law-world.ts';
 
@@ -102,29 +101,6 @@ describe('The law of jobs', () => {
     world.asks('two', 'interactive');
     world.asks('one', 'bulk');
     expect(world.claims('one')).toMatchObject({ granted: [false], waitMs: 250 });
-  });
-
-  it('reads a document of a version without jobs, and keeps it readable for that', () => {
-    const world = begun(6, { jobsMinPerMinute: 60, holdMs: 500 });
-    world.asks('one', 'interactive');
-    world.claims('one');
-    const form = budgetForm(world.rules);
-    const before = form.read(form.write(world.budget), world.now);
-    expect(before).toEqual(world.budget);
-    expect(before && 'jobs' in before).toBe(false);
-    world.budget = before ?? world.budget;
-    world.asks('one', 'bulk');
-    world.asks('two', 'bulk');
-    expect(world.claims('one').granted).toEqual([true]);
-    expect(form.read(form.write(world.budget), world.now)).toEqual(world.budget);
-    // An older version has removed what it does not know.
-    const isUnknown = (name: string): boolean => name === 'bulk' || name === 'jobs';
-    world.budget = JSON.parse(form.write(world.budget), (name, value) =>
-      isUnknown(name) ? undefined : value,
-    ) as KeyBudget;
-    expect(JSON.stringify(world.budget)).not.toMatch(/"(?:bulk|jobs)":/);
-    expect(world.claims('two').granted).toEqual([true]);
-    expect(world.budget.jobs).toMatchObject({ classes: [['default', 'two']] });
   });
 
   it('does not count their slots in the shares of callers, nor in their turns', () => {

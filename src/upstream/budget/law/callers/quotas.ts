@@ -76,15 +76,6 @@ export function recallToday(
   if (Object.keys(counts).length > 0) b.dayCounts = { day: dayAt(rules, now), counts };
 }
 
-/** Milliseconds until the counts of the day end; 0 if nothing is counted. */
-export function dayCountsMs(
-  { dayCounts }: KeyBudget,
-  { wallOffsetMs = 0 }: Rules,
-  now: number,
-): number {
-  return dayCounts ? Math.max(0, (dayCounts.day + 1) * DAY_MS - (now + wallOffsetMs)) : 0;
-}
-
 /** The limits of classes at one moment of a purged document. */
 export class Quotas {
   readonly #b: KeyBudget;

@@ -21,16 +21,6 @@ export interface WaitingCounts {
   readonly bulk: readonly BulkWaits[];
 }
 
-/** Number of all waiting requests. */
-export function countWaiting(waits: WaitingCounts): number {
-  return countWithoutBulk(waits) + countBulk(waits.bulk);
-}
-
-/** Number of requests that wait in the lane `bulk`. */
-function countBulk(waits: readonly BulkWaits[]): number {
-  return waits.reduce((sum, [, count]) => sum + count, 0);
-}
-
 /** Number of all waiting requests before those of the lane `bulk`. */
 export function countWithoutBulk({
   interactive,

@@ -5,23 +5,17 @@ import type { IdempotencyGauges } from '../../../observe/metrics/write-metrics.t
 import { type AtOnce, inBackground } from '../../../scheduling/at-once.ts';
 import type { Clock } from '../../../scheduling/clock.ts';
 import type { IdempotencyKey } from '../idempotency-key.ts';
-import type { Ambiguity, Claim, OwnedRecord, Records } from '../records.ts';
+import type { Ambiguity, Claim, OwnedRecord } from '../record.ts';
 import { idOf } from '../runs/stored-value.ts';
 import { type KeptRecord, KeptRecords, textOf } from './kept-records.ts';
 import { RecordFile } from './record-file.ts';
-import {
-  headText,
-  type RecordLine,
-  removedText,
-  type SavedRecord,
-  sentFor,
-} from './record-lines.ts';
+import { headText, type RecordLine, removedText } from './record-lines.ts';
 
 /** A caller that finds its key in use is told to retry after this time, in milliseconds. */
 const RETRY_AFTER_MS = 1000;
 const SECRET_BYTES = 32;
 
-interface ProcessRecordsOptions {
+interface RecordsOptions {
   readonly clock: Clock;
   /** How long a key is kept, in milliseconds. */
   readonly keepMs: number;
@@ -41,9 +35,9 @@ interface ProcessRecordsOptions {
 }
 
 /** The records of one process, in memory and in a file. */
-export class ProcessRecords implements Records {
+export class Records {
   readonly digest: Digest;
-  readonly #options: ProcessRecordsOptions;
+  readonly #options: RecordsOptions;
   readonly #kept: KeptRecords;
   readonly #file: RecordFile | null;
   /** Both clocks at the start. */
@@ -52,7 +46,7 @@ export class ProcessRecords implements Records {
   #knownSince: number;
   #lostAt: number | null = null;
 
-  constructor(options: ProcessRecordsOptions) {
+  constructor(options: RecordsOptions) {
     const { clock, complain = () => {}, events, folder, isOwned = () => true } = options;
     const { maxBytes, mustSave = false } = options;
     this.#options = options;
@@ -121,35 +115,6 @@ export class ProcessRecords implements Records {
     if (state && state.kind !== 'ambiguous') return { kind: 'final', firstAt, outcome: state };
     if (use) return { kind: 'busy', ended: use.ended, retryAfterMs: RETRY_AFTER_MS };
     return { kind: 'owned', record: this.#lend(record) };
-  }
-
-  /** The records of all keys that were sent, as they are now. */
-  get sent(): readonly SavedRecord[] {
-    return [...this.#kept].flatMap(({ bytes: _bytes, state, use: _use, ...record }) =>
-      state === null || typeof state === 'string' ? [] : [{ ...record, state }],
-    );
-  }
-
-  /**
-   * Takes over what another process has executed, unless more is known here. `isHandedBack`: its owner has handed it back in
-   * this state, which can be less than before, since a request was refused.
-   */
-  learn({ state, ...of }: SavedRecord, isHandedBack = false): void {
-    this.#kept.expire(this.now);
-    const known = this.#kept.get(of.name);
-    if (known?.use || typeof known?.state === 'string') return;
-    const isLess = sentFor(known?.state ?? null) > sentFor(state);
-    if (isLess && !(isHandedBack && known?.state?.kind === 'ambiguous')) return;
-    const text = this.#kept.set(known ?? this.#kept.add(of), state);
-    this.#file?.append(text);
-  }
-
-  /** Another process has handed back a key for which it has sent nothing. */
-  forget(name: string): void {
-    const known = this.#kept.get(name);
-    if (known?.use || typeof known?.state !== 'object' || known.state?.kind !== 'ambiguous') return;
-    this.#kept.remove(name);
-    this.#file?.append(removedText(name));
   }
 
   close(): void {
@@ -272,7 +237,7 @@ function endedBy(ambiguity: Ambiguity, { now, writtenAt }: FileTimes): Ambiguity
 const UNREADABLE = { scope: '', upstream: 'LINKS', mutation: '', secret: '', digest: '' } as const;
 
 /** Whether a record is of the content of a key. */
-export function isSame(
+function isSame(
   record: Pick<KeptRecord, 'digest' | 'mutation' | 'secret'>,
   { fingerprint, mutation }: Pick<IdempotencyKey, 'fingerprint' | 'mutation'>,
 ): boolean {

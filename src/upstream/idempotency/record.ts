@@ -1,9 +1,4 @@
-import type { Digest } from '../../digest.ts';
-import type { IdempotencyGauges } from '../../observe/metrics/write-metrics.ts';
 import type { AtOnce } from '../../scheduling/at-once.ts';
-import type { SlotRecord } from '../budget/budget.ts';
-import type { IdempotencyKey } from './idempotency-key.ts';
-import type { RowLock } from './row-locks.ts';
 
 /** What is known of a keyed write whose outcome is not: a request was sent, the latest is over at `overAt`. */
 export interface Ambiguity {
@@ -42,13 +37,6 @@ export interface OwnedRecord {
   readonly firstAt: number;
   /** What was left by an earlier owner; `null` for a key that was never sent. */
   readonly ambiguity: Ambiguity | null;
-  /**
-   * What the store adds to the slot of the write, so that no slot exists without the record; absent in a store of one
-   * process, which writes in `sending`.
-   */
-  readonly withSlot?: (ambiguity: Ambiguity) => SlotRecord;
-  /** The lock that was taken together with the record, if one was asked for and was free. Not released with the record. */
-  readonly lock?: RowLock;
   /** A request is about to be sent: resolves when a crash cannot lose that. */
   sending(ambiguity: Ambiguity): AtOnce<void>;
   /**
@@ -77,25 +65,3 @@ export type Claim =
   /** The key was used, and its record has an unknown format: it is never executed. */
   | { readonly kind: 'unreadable' }
   | { readonly kind: 'final'; readonly firstAt: number; readonly outcome: FinalOutcome };
-
-/** Stores what became of keyed writes: in memory and `STATE_DIR`, or in Redis. */
-export interface Records {
-  /** The time in milliseconds since 1970, on a clock without jumps that all users of the records share. */
-  readonly now: number;
-  /** Since when all used keys are known, on `now`. An older key that is unknown may have been used. */
-  readonly knownSince: number;
-  /** Whether records of recent keys were lost, so that an unknown key of unknown age may have been used. */
-  readonly hasLost: boolean;
-  /** Names keys and callers, with a secret of the store. */
-  readonly digest: Digest;
-  readonly gauges: IdempotencyGauges;
-  /** Ids of the rows that keyed writes have created in the list under a path, also those of other processes. */
-  createdIn(list: string): ReadonlySet<number>;
-  /**
-   * Claims the record of a key. At most one owner at a time, over all replicas. A shared store locks `row` in the same
-   * round trip if the record gets owned and the lock is free, see `OwnedRecord.lock`.
-   */
-  claim(key: IdempotencyKey, row?: string): AtOnce<Claim>;
-  /** Lets the next process have them. */
-  close(): void;
-}
