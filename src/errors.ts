@@ -111,7 +111,7 @@ export class InvalidInput extends GatewayError {
     const [first] = issues;
     const message =
       issues.length === 1 && first
-        ? `${first.path.join('.')}: ${first.message}`
+        ? `${first.path.join('.') || 'The input'}: ${first.message}`
         : `The input has ${issues.length} validation errors.`;
     super('BAD_USER_INPUT', message, { details: { issues } });
     this.issues = issues;

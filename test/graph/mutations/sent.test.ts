@@ -435,7 +435,7 @@ describe('The faults of an input are found at once, and spend no call:', () => {
     expect(result.message).toBe(
       second
         ? `The input has ${result.issues?.length} validation errors.`
-        : `${first?.path.join('.')}: ${first?.message}`,
+        : `${first?.path.join('.') || 'The input'}: ${first?.message}`,
     );
     expect(calls).toEqual([]);
   });
