@@ -189,14 +189,14 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     clock,
     complain,
   });
-  const jobLocks = { rowLocks: new RowLocks(clock), shared: null };
+  const rowLocks = new RowLocks(clock);
   const { pages } = overrides;
   const parts = {
     backends,
     cache,
     clock,
     digest,
-    jobStore: jobFiles.folder && { folder: jobFiles.folder, locks: jobLocks },
+    jobStore: jobFiles.folder && { folder: jobFiles.folder, rowLocks },
     keys,
     pages,
     records,

@@ -13,7 +13,7 @@ import {
   type JobRecord,
   type JobState,
 } from './job.ts';
-import type { JobLease, JobLeases } from './job-leases.ts';
+import type { JobLeases } from './job-leases.ts';
 import type { JobOperations } from './job-operations.ts';
 import { Pace } from './pace.ts';
 import type { JobFiles } from './storage/job-files.ts';
@@ -72,7 +72,7 @@ const LOOK_MS = 1000;
 
 /**
  * Runs jobs in the background. Whatever changes a job does so as its owner, with the lease of the job, and at the last
- * checkpoint of the owner before. Between replicas, each open job is run by the one that has its lease.
+ * checkpoint of the owner before.
  */
 export class JobRuns {
   readonly #options: JobRunsOptions;
@@ -99,16 +99,15 @@ export class JobRuns {
    * Does something as the owner of a job. `false` if another process is the owner, or the job was removed.
    * @throws JobStorageFailed, and the errors of `work`.
    */
-  async own(job: KnownJob, work: (lease: JobLease) => Promise<void>): Promise<boolean> {
+  async own(job: KnownJob, work: () => Promise<void>): Promise<boolean> {
     const { folder, leases } = this.#options;
     const { id } = job.record;
-    const lease = await leases.take(id);
-    if (!lease) return false;
+    if (!(await leases.take(id))) return false;
     try {
       const files = await folder.claim(id);
       if (!files) return false;
       job.files = files;
-      await work(lease);
+      await work();
       return true;
     } finally {
       // The next owner copies files that are not released.
@@ -136,7 +135,7 @@ export class JobRuns {
     const { clock, defect } = this.#options;
     try {
       await waitMs(clock, job.record.startAt - clock.wall(), stop.signal);
-      await this.own(job, (lease) => this.#runOwned(job, stop, lease));
+      await this.own(job, () => this.#runOwned(job, stop));
       job.failure = '';
     } catch (error) {
       // In a shared folder, it is tried again every few seconds.
@@ -148,13 +147,12 @@ export class JobRuns {
     job.running = null;
   }
 
-  async #runOwned(job: KnownJob, stop: AbortController, { lost }: JobLease): Promise<void> {
+  async #runOwned(job: KnownJob, stop: AbortController): Promise<void> {
     const { defect } = this.#options;
     const { files } = job;
     // Another process can have ended or paused it before.
     if (!isOpen(files.record)) return;
     const ended = new AbortController();
-    lost.addEventListener('abort', () => stop.abort(new Stopped(null)));
     await this.#look(files.id, stop);
     inBackground(this.#keepLooking(files.id, stop, ended.signal));
     const end = await this.#endOf(job, stop.signal);

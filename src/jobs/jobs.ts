@@ -10,7 +10,7 @@ import {
 import { type AtOnce, inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import { waitMs } from '../scheduling/wait.ts';
-import type { RowLock } from '../upstream/idempotency/row-locks.ts';
+import type { RowLock, RowLocks } from '../upstream/idempotency/row-locks.ts';
 import {
   isFinal,
   type JobOwner,
@@ -19,7 +19,7 @@ import {
   jobStates,
   newRecord,
 } from './job.ts';
-import { JobLeases, type JobLocks } from './job-leases.ts';
+import { JobLeases } from './job-leases.ts';
 import type { JobOperations } from './job-operations.ts';
 import { JobRuns, KnownJob } from './job-runs.ts';
 import { checkedExport, type ExportInput } from './job-starts.ts';
@@ -36,10 +36,10 @@ interface JobLimits {
   readonly keepMs: number;
 }
 
-/** Where jobs are stored, and what lets one process at a time run each of them. */
+/** Where jobs are stored, and what lets one change at a time be made to each of them. */
 export interface JobStore {
   readonly folder: JobFolder<JobRecord>;
-  readonly locks: JobLocks;
+  readonly rowLocks: RowLocks;
 }
 
 interface JobsOptions {
@@ -103,14 +103,14 @@ export class Jobs {
 
   constructor(options: JobsOptions) {
     this.#options = options;
-    const { clock, store } = options;
+    const { store } = options;
     this.#stored = store && {
       ...store,
       runs: new JobRuns({
         ...options,
         changed: (record) => this.#changed(record),
         folder: store.folder,
-        leases: new JobLeases({ clock, locks: store.locks }),
+        leases: new JobLeases(store.rowLocks),
       }),
     };
   }
@@ -240,10 +240,10 @@ export class Jobs {
   }
 
   /** Lets one start at a time use an idempotency key. @throws IdempotencyKeyInUse */
-  async #lockOf({ locks }: Stored, viewer: Viewer, name: string): Promise<RowLock> {
+  async #lockOf({ rowLocks }: Stored, viewer: Viewer, name: string): Promise<RowLock> {
     const terms = { patienceMs: SAME_KEY_MS, signal: this.#ended.signal };
     const text = JSON.stringify([viewer.isAnonymous ? null : viewer.name, name]);
-    const lock = await locks.rowLocks.exclude(`job of ${hash('sha256', text)}`, terms);
+    const lock = await rowLocks.exclude(`job of ${hash('sha256', text)}`, terms);
     if (!lock) throw new IdempotencyKeyInUse(SAME_KEY_MS);
     return lock;
   }
@@ -304,7 +304,7 @@ export class Jobs {
       'JOBS_NOT_CONFIGURED',
       linksCredential
         ? 'Jobs are not available to callers with an API key of their own, because the gateway does not store keys.'
-        : 'This gateway has no jobs. Its operator can set STATE_DIR or, with Redis, JOBS_DIR to a folder that all replicas share.',
+        : 'This gateway has no jobs. Its operator can set STATE_DIR.',
     );
   }
 

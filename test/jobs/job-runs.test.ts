@@ -47,12 +47,11 @@ it('reports a job of a shared folder that cannot be claimed, once for each reaso
   if (!files) throw new Error('there is no job');
   rmSync(join(root, '1', 'job.json'));
   const defects: string[] = [];
-  const locks = { rowLocks: new RowLocks(clock), shared: null };
   const runs = new JobRuns({
     clock,
     schema,
     folder,
-    leases: new JobLeases({ clock, locks }),
+    leases: new JobLeases(new RowLocks(clock)),
     // It is not reached.
     operations: {} as JobOperations,
     viewerOf: () => null,
