@@ -1,7 +1,7 @@
 import type { UpstreamName } from '../errors.ts';
 import { callerOfKey } from '../observe/callers.ts';
 import type { Hour } from '../observe/history/history.ts';
-import { OTHERS as OTHER_NAMES, wordsOf } from '../observe/history/minutes.ts';
+import { OTHER_NAMES, wordsOf } from '../observe/history/minutes.ts';
 import { operationCost } from '../observe/history/operations.ts';
 import { type Resource, resourceNames } from '../resources.ts';
 import type { SurveyedResource } from '../upstream/cache/survey.ts';

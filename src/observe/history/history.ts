@@ -4,7 +4,7 @@ import { callerKey, keptCaller } from '../callers.ts';
 import { copiedName, type EventReader } from '../event-stream.ts';
 import type { EventRows } from '../events.ts';
 import { EventLog, type LoggedEvent } from './event-log.ts';
-import { HOUR, MINUTE_MS, Minutes, type Row } from './minutes.ts';
+import { type Amounts, HOUR, MINUTE_MS, Minutes } from './minutes.ts';
 import { failureCodes, fastAmounts, type OperationField, operationAmounts } from './operations.ts';
 import { type Recent, recentOperations, recentSpenders } from './recent.ts';
 
@@ -33,9 +33,9 @@ export type SendMinutes = Readonly<Record<SendField, readonly number[]>>;
 /** The counts of the last hour. Their names are keys, see `wordsOf`. */
 export interface Hour {
   /** By resource and `callerKey`; without a caller they are refreshes. */
-  readonly spenders: ReadonlyMap<string, Row<'sends'>>;
+  readonly spenders: ReadonlyMap<string, Amounts<'sends'>>;
   /** By type and name of the operation. */
-  readonly operations: ReadonlyMap<string, Row<OperationField>>;
+  readonly operations: ReadonlyMap<string, Amounts<OperationField>>;
   /** By upstream and resource. */
   readonly resources: ReadonlyMap<string, ResourceHour>;
   /** Requests of co-tenants. */
@@ -43,7 +43,7 @@ export interface Hour {
 }
 
 /** The last hour of one resource. */
-export type ResourceHour = Row<
+export type ResourceHour = Amounts<
   | 'reads'
   /** Those of them that cost nothing. */
   | 'hits'

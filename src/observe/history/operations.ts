@@ -1,5 +1,5 @@
 import type { OperationRecord } from '../events.ts';
-import type { Row } from './minutes.ts';
+import type { Amounts } from './minutes.ts';
 
 /** Buckets of durations, each of which reaches twice as far as the one before: from 1 ms to more than two minutes. */
 const BUCKETS = 18;
@@ -44,7 +44,7 @@ export interface OperationCost {
 export function operationAmounts(
   record: OperationRecord,
   failures: readonly string[],
-): Row<OperationField> {
+): Amounts<OperationField> {
   const { calls, durationMs, maxAgeMs, outcome, saved, waitedMs } = record;
   const errors = Number(outcome === 'partial' || outcome === 'failed');
   const run = { runs: 1, calls, saved, errors, [`duration${bucketOf(durationMs)}`]: 1 };
@@ -55,12 +55,16 @@ export function operationAmounts(
 }
 
 /** The counts of `runs` operations on the fast path, with no duration and no wait. */
-export function fastAmounts(runs: number, saved: number, maxAgeMs: number): Row<OperationField> {
+export function fastAmounts(
+  runs: number,
+  saved: number,
+  maxAgeMs: number,
+): Amounts<OperationField> {
   return { runs, saved, ended: runs, wait0: runs, duration0: runs, maxAgeMs };
 }
 
 /** The cost for the sums of counts. */
-export function operationCost(sums: Row<OperationField>): OperationCost {
+export function operationCost(sums: Amounts<OperationField>): OperationCost {
   const { calls = 0, errors = 0, runs = 0, saved = 0 } = sums;
   const waitP95Ms = p95(sums, 'wait');
   return { runs, calls, saved, errors, waitP95Ms, durationP95Ms: p95(sums, 'duration') };
@@ -77,7 +81,7 @@ function bucketOf(ms: number): number {
 }
 
 /** The percentile of values counted by bucket. Those in the first bucket, below a millisecond, are shown as 0. */
-function p95(sums: Row<OperationField>, timed: Timed): number {
+function p95(sums: Amounts<OperationField>, timed: Timed): number {
   const counts = Array.from({ length: BUCKETS }, (_, bucket) => sums[`${timed}${bucket}`] ?? 0);
   let rank = 0.95 * counts.reduce((sum, count) => sum + count, 0);
   const bucket = counts.findIndex((count) => (rank -= count) <= 0);

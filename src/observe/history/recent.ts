@@ -1,5 +1,5 @@
 import { callerOfKey } from '../callers.ts';
-import { OTHERS, type Row, wordsOf } from './minutes.ts';
+import { type Amounts, OTHER_NAMES, wordsOf } from './minutes.ts';
 import { type OperationField, operationCost } from './operations.ts';
 
 /** The shares of failed operations from which the gateway counts as degraded, and as failing. */
@@ -48,8 +48,8 @@ export interface Recent {
 
 /** What became of the operations whose counts these are, and of which codes. `codes`: by code, and by code and caller. */
 export function recentOperations(
-  total: Row<OperationField>,
-  codes: ReadonlyMap<string, Row<'failed'>>,
+  total: Amounts<OperationField>,
+  codes: ReadonlyMap<string, Amounts<'failed'>>,
 ): Pick<
   Recent,
   'operations' | 'failed' | 'level' | 'rejected' | 'codes' | 'waitP95Ms' | 'maxAgeMs'
@@ -62,7 +62,7 @@ export function recentOperations(
     level: levelOf(failed, ended),
     rejected,
     codes: counts
-      .filter(([key]) => key !== OTHERS && !key.includes(' '))
+      .filter(([key]) => key !== OTHER_NAMES && !key.includes(' '))
       .slice(0, SHOWN)
       .map(([code, times]) => ({
         code,
@@ -79,14 +79,14 @@ export function recentOperations(
 
 /** Whom requests were sent for. */
 export function recentSpenders(
-  spenders: ReadonlyMap<string, Row<'sends'>>,
+  spenders: ReadonlyMap<string, Amounts<'sends'>>,
 ): Pick<Recent, 'sends' | 'spenders'> {
   const callers = new Map<string, number>();
   let all = 0;
   for (const [key, { sends = 0 }] of spenders) {
     all += sends;
     const [, caller] = wordsOf(key);
-    if (key !== OTHERS) callers.set(caller, (callers.get(caller) ?? 0) + sends);
+    if (key !== OTHER_NAMES) callers.set(caller, (callers.get(caller) ?? 0) + sends);
   }
   const most = mostFirst([...callers]).slice(0, SHOWN);
   const named = most.map(([key, count]) => ({
