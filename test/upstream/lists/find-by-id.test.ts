@@ -44,6 +44,10 @@ class FakeClient {
     return kept && { entry: { value: kept.value }, state: kept.state };
   }
 
+  hasSaved(): boolean {
+    return false;
+  }
+
   prefetch(): void {}
 
   prefetches(): boolean {

@@ -68,6 +68,7 @@ function createSource(rows: number[], habits: Habits, { pageSize = 100, keeps = 
       return value && { entry: { value }, state: 'fresh' };
     },
     inFlight: () => false,
+    hasSaved: () => false,
     prefetches: () => false,
   } as unknown as Reader;
   const list: List<Row> = {
