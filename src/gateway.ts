@@ -10,6 +10,7 @@ import { createDigest } from './digest.ts';
 import type { UpstreamName } from './errors.ts';
 import { currentRequestId } from './http/door/every-request.ts';
 import { isLocal } from './http/door/local-caller.ts';
+import { createPorts, type Ports } from './http/server.ts';
 import { shutDown } from './http/shutdown.ts';
 import { openJobFolder } from './jobs/storage/open-folder.ts';
 import { dailyReads } from './links/history/watched-lists.ts';
@@ -26,6 +27,7 @@ import { type Clock, endingClock, systemClock } from './scheduling/clock.ts';
 import { schema } from './schema.ts';
 import { createCountHistory } from './series/saved-series.ts';
 import { createServers } from './servers.ts';
+import type { Owner } from './store/engine.ts';
 import { openJournal } from './upstream/budget/journal/file-journal.ts';
 import { type Journal, keysAreNew, noJournal } from './upstream/budget/journal/journal.ts';
 import { Cache } from './upstream/cache/cache.ts';
@@ -66,6 +68,10 @@ export interface Overrides {
   readonly log?: LogStream;
   /** The state of the previous process. */
   readonly journal?: Journal;
+  /** This process as the owner of its store. */
+  readonly owner?: Owner;
+  /** Ports that may listen already. */
+  readonly ports?: Ports;
   /** The folder of the pages for browsers, if they are not those of the build. */
   readonly pages?: string;
 }
@@ -190,7 +196,9 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     complain,
   });
   const rowLocks = new RowLocks(clock);
-  const { pages } = overrides;
+  const { owner = null, pages } = overrides;
+  const graceMs = config.shutdownGraceMs;
+  const ports = overrides.ports ?? createPorts(config.metricsPort !== null, { clock, graceMs });
   const parts = {
     backends,
     cache,
@@ -198,14 +206,17 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     digest,
     jobStore: jobFiles.folder && { folder: jobFiles.folder, rowLocks },
     keys,
+    owner,
     pages,
+    ports,
     records,
     sandbox: sandbox && { links: sandbox.links.url, market: sandbox.market.url },
     telemetry,
     usage,
     watches,
   };
-  const { graphql, http, operators, jobs, live, console } = createServers(config, parts);
+  const { graphql, jobs, live, console } = createServers(config, parts);
+  const { callers, operators } = ports;
   await jobs.load();
   let url = '';
   let operatorsUrl = '';
@@ -218,7 +229,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
       if (operators && metricsPort !== null) {
         ({ url: operatorsUrl } = await operators.listen(metricsPort, host, 'METRICS_PORT'));
       }
-      ({ url } = await http.listen(port, host, 'PORT'));
+      ({ url } = await callers.listen(port, host));
       operatorsUrl ||= url;
       events.emit('listening', { version: manifest.version });
       return { url, operatorsUrl };
@@ -231,11 +242,11 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
         await jobs.drain();
         await shutDown({
           clock,
-          servers: operators ? [http, operators] : [http],
+          ports,
           endStreams: () => live.end(),
           clients: backends.clients,
           dispatcher,
-          graceMs: config.shutdownGraceMs,
+          graceMs,
         });
         counts.close();
         records.close();

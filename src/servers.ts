@@ -42,7 +42,7 @@ import { Origins } from './http/door/origins.ts';
 import { Codings } from './http/encoding/codings.ts';
 import { createBuiltPages } from './http/pages/built-pages.ts';
 import { createLandingPage } from './http/pages/landing.ts';
-import { createHttpServers, type HttpOptions, type HttpServer } from './http/server.ts';
+import { type HttpOptions, type Ports, serveHttp } from './http/server.ts';
 import { isFinal } from './jobs/job.ts';
 import { type JobStore, Jobs, type StoredJob } from './jobs/jobs.ts';
 import { LiveHub } from './live/hub.ts';
@@ -54,6 +54,7 @@ import { probeUpstreams } from './operators/upstream-probe.ts';
 import { andThen } from './scheduling/at-once.ts';
 import type { Clock } from './scheduling/clock.ts';
 import { schema } from './schema.ts';
+import type { Owner } from './store/engine.ts';
 import type { Cache } from './upstream/cache/cache.ts';
 import type { FaultWatch } from './upstream/diagnosis.ts';
 import type { Records } from './upstream/idempotency/store/records.ts';
@@ -68,6 +69,9 @@ interface Parts {
   readonly jobStore: JobStore | null;
   readonly keys: OwnKeys;
   readonly digest: Digest;
+  /** This process as the owner of its store; `null` where it has none. */
+  readonly owner: Owner | null;
+  readonly ports: Ports;
   /** The folder of the pages for browsers; absent for those of the build. */
   readonly pages?: string | undefined;
   /** Addresses of the embedded sandbox; `null` over real upstreams. */
@@ -98,12 +102,9 @@ interface Shared {
   readonly texts: OperationTexts;
 }
 
-/** The GraphQL server, and the HTTP server that puts it behind one door with all other routes. */
+/** What answers on the ports. */
 export interface Servers {
   readonly graphql: GraphqlServer<GraphContext>;
-  readonly http: HttpServer;
-  /** The pages for operators, if they have a separate port. */
-  readonly operators: HttpServer | null;
   readonly jobs: Jobs;
   /** All live queries; `null` if disabled. */
   readonly live: LiveHub;
@@ -119,7 +120,7 @@ function downloadOf({ files, record: { format, name, state } }: StoredJob): JobD
 /** The signal of a caller whose answer costs too little to be given up with them. */
 const NEVER = new AbortController().signal;
 
-/** Puts both servers together. Neither listens yet. */
+/** Puts the servers together. From now on, they answer on the ports. */
 export function createServers(config: Config, parts: Parts): Servers {
   const shared = createShared(config, parts);
   const graphql = createGraphql(config, parts, shared);
@@ -128,6 +129,7 @@ export function createServers(config: Config, parts: Parts): Servers {
     clients: parts.backends.clients,
     clock: parts.clock,
     keys: parts.keys,
+    owner: parts.owner,
     scrub: parts.telemetry.scrub,
     health: parts.telemetry.health,
     idempotency: () => parts.records.gauges,
@@ -143,8 +145,8 @@ export function createServers(config: Config, parts: Parts): Servers {
     telemetry: parts.telemetry,
   });
   const options = httpOptions(config, parts, shared, { graphql, state, console });
-  const { http, operators } = createHttpServers(options, config.metricsPort !== null);
-  return { graphql, http, operators, jobs: shared.jobs, live: shared.live, console };
+  serveHttp(options, parts.ports);
+  return { graphql, jobs: shared.jobs, live: shared.live, console };
 }
 
 function createShared(config: Config, parts: Parts): Shared {
@@ -200,6 +202,7 @@ function createShared(config: Config, parts: Parts): Shared {
     door: new Door({
       authenticate,
       hostGuard: createHostGuard(config.host, config.allowedHosts),
+      ownerSecret: parts.owner?.secret,
       origins: new Origins(config.corsOrigins, {
         // They could read only sample data.
         loopback: config.sandbox,
@@ -393,7 +396,6 @@ function httpOptions(
     bodyLimits,
     codings,
     clock,
-    graceMs: config.shutdownGraceMs,
   };
 }
 

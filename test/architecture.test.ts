@@ -40,9 +40,10 @@ const edges: Edge[] = imports
  */
 const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['processes', /^(main\.ts$|(commands|start)\/)/],
+  ['owner', /^owner\.ts$/],
   ['gateway', /^gateway\.ts$/],
   ['backends, servers', /^(backends|servers)\.ts$/],
-  ['http', /^http\/(server|shutdown)\.ts$/],
+  ['http', /^http\/(server|shutdown|forward|repeatable|waiting)\.ts$/],
   [
     'agents, files, operators, console, http/pages, http/socket',
     /^(agents|files|operators|console|http\/pages|http\/socket)\//,
@@ -109,7 +110,7 @@ describe('an import', () => {
     const below = edges.filter(
       ({ from, to }) =>
         to.startsWith('config/') &&
-        !/^(config|http|graphql|answers|files|console|operators|commands|start)\/|^(main|gateway|backends|servers)\.ts$/.test(
+        !/^(config|http|graphql|answers|files|console|operators|commands|start)\/|^(main|owner|gateway|backends|servers)\.ts$/.test(
           from,
         ),
     );
@@ -197,8 +198,8 @@ describe('a library', () => {
     expect(importers[0]).toMatch(place);
   });
 
-  it('undici is known to the wire and the composition root', () => {
-    const allowed = /^upstream\/wire\/|^gateway\.ts$/;
+  it('undici is known to the wire, forwarding and the composition root', () => {
+    const allowed = /^upstream\/wire\/|^(gateway|http\/forward)\.ts$/;
     expect(importersOf(/^undici/).filter((path) => !allowed.test(path))).toEqual([]);
   });
 

@@ -101,6 +101,8 @@ export interface Config extends Limits {
   readonly idempotencyKeepMs: number;
   /** Folder for data that must survive a restart; `null` if none is saved. */
   readonly stateDir: string | null;
+  /** The address at which other processes reach this one; `null` for that on which it listens. */
+  readonly advertiseUrl: string | null;
   readonly logLevel: 'error' | 'warn' | 'info' | 'debug' | 'silent';
   /** Whether all callers can read metrics and console, or only those on this machine. */
   readonly metrics: 'local' | 'open';
@@ -235,6 +237,7 @@ export function loadConfig(
     historyWatch: Object.freeze(readHistoryWatch(reader, auth.mode)),
     idempotencyKeepMs: reader.integer('IDEMPOTENCY_KEEP_MS'),
     stateDir: reader.text('STATE_DIR') === 'off' ? null : reader.text('STATE_DIR'),
+    advertiseUrl: reader.baseUrl('ADVERTISE_URL'),
     logLevel: reader.choice('LOG_LEVEL', ['info', 'error', 'warn', 'debug', 'silent']),
     metrics: metricsPort === null ? 'local' : 'open',
     metricsPort,

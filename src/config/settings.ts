@@ -98,6 +98,9 @@ const table: Readonly<Record<string, Entry>> = {
   STATE_DIR: text('state').describe(
     'Folder in which the process saves its sent requests, the cache, the outcomes of mutations with idempotency keys and the history of counts for the next process; `off` disables it. Without it, each start uses only half of each rate limit for one window, or until the API reports what remains.',
   ),
+  ADVERTISE_URL: entry({ type: 'baseUrl' }, null).describe(
+    'URL at which other processes with the same `STATE_DIR` reach this one, without a path: they forward requests to the process that owns it. The default is the address on which it listens.',
+  ),
   JOBS_DIR: text(null).describe('Folder of the [jobs](jobs.md); by default `jobs` in `STATE_DIR`.'),
   JOBS_MAX_BYTES: integer(0, 1024 ** 4, 1024 ** 3).describe(
     'Maximum size of the files of all jobs. Jobs that would exceed it are paused.',

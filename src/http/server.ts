@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { GraphQLError } from 'graphql';
 import type { McpRoute } from '../agents/mcp-route.ts';
@@ -12,7 +12,6 @@ import type { SchemaPages } from '../graphql/schema-page.ts';
 import type { EventStream } from '../observe/event-stream.ts';
 import type { OperatorPages } from '../operators/operator-pages.ts';
 import type { Clock } from '../scheduling/clock.ts';
-import { loopTurns } from '../scheduling/loop-turns.ts';
 import type { Admission, Door } from './door/admission.ts';
 import { limitBodyTime, lingering } from './door/body/linger.ts';
 import { type BodyLimits, bodyLimit, bodyTooLarge } from './door/body/operation-body.ts';
@@ -22,9 +21,8 @@ import type { Codings } from './encoding/codings.ts';
 import { encodeResponse } from './encoding/encode-response.ts';
 import type { BuiltPages } from './pages/built-pages.ts';
 import type { LandingPage } from './pages/landing.ts';
-import { ALLOWED_METHODS, errorAnswer, refuseTunnel, respond, textAnswer } from './respond.ts';
-import { Drain } from './socket/drain.ts';
-import { listen } from './socket/listen.ts';
+import { ALLOWED_METHODS, errorAnswer, respond, textAnswer } from './respond.ts';
+import { Port } from './socket/port.ts';
 
 /** What is known of a request for an operation before it is read. */
 interface GraphqlContext {
@@ -83,22 +81,21 @@ export interface HttpOptions {
   readonly bodyLimits: BodyLimits;
   readonly codings: Codings;
   readonly clock: Clock;
-  /** Time for running requests after `close`, in milliseconds. */
-  readonly graceMs: number;
 }
 
-/** A listening server, as the composition root sees it. */
-export interface HttpServer {
-  /**
-   * Port 0 takes a free one. `url` is what a person on this machine can open, without a trailing slash. `setting` is
-   * what the port was set by.
-   * @throws ListenError when the address cannot be had; the message says what to set.
-   */
-  listen(port: number, host: string, setting?: string): Promise<{ readonly url: string }>;
-  /** Reports from now on that it is not ready, and closes every connection after its next response. */
-  retire(): void;
-  /** Takes no new connection, lets running requests finish within the grace, then ends them. */
-  close(): Promise<void>;
+/** The ports of a process. */
+export interface Ports {
+  readonly callers: Port;
+  /** That of operators; `null` where they share that of callers. */
+  readonly operators: Port | null;
+}
+
+/** Ports that do not listen yet. `apart`: operators have their own. */
+export function createPorts(
+  apart: boolean,
+  options: { readonly clock: Clock; readonly graceMs: number },
+): Ports {
+  return { callers: new Port(options), operators: apart ? new Port(options) : null };
 }
 
 /** The handler of one path. */
@@ -114,11 +111,6 @@ interface Route {
   /** The route itself limits how large a body may be and how long it may take. */
   readonly limitsBody?: true;
 }
-
-/** Connections at a time. Most callers of a busy gateway share those of a proxy. */
-const MAX_CONNECTIONS = 10_000;
-/** How often Node looks for connections whose headers are incomplete. */
-const CHECK_MS = 5000;
 
 /** All paths; one that ends with a slash includes everything below it. */
 function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
@@ -166,23 +158,19 @@ function routesOfOperators(pages: OperatorPages): Routes {
   ];
 }
 
-/**
- * The server of callers and, where they are `apart`, that of operators; else one is for both. Behind the same door, with
- * the same limits.
- */
-export function createHttpServers(
-  options: HttpOptions,
-  apart: boolean,
-): { readonly http: HttpServer; readonly operators: HttpServer | null } {
-  if (!apart) return { http: createHttpServer(options), operators: null };
-  return {
-    http: createHttpServer({ ...options, audience: 'callers' }),
-    operators: createHttpServer({ ...options, audience: 'operators', fastPath: null }),
-  };
+/** Answers on the ports from now on: behind the same door, with the same limits. */
+export function serveHttp(options: HttpOptions, { callers, operators }: Ports): void {
+  if (!operators) {
+    serveOn(callers, options);
+    return;
+  }
+  serveOn(callers, { ...options, audience: 'callers' });
+  serveOn(operators, { ...options, audience: 'operators', fastPath: null });
 }
 
 /** Serves the routes of an audience behind one door, which decides about each request once. */
-export function createHttpServer(options: HttpOptions): HttpServer {
+export function serveOn(port: Port, options: HttpOptions): void {
+  const { drain } = port;
   const routes = routesOf(options);
   const { clock, codings, door, events, fastPath } = options;
   const emitsArrivals = events.isRead('arrived');
@@ -229,41 +217,20 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       response.appendHeader(cors[at] ?? '', cors[at + 1] ?? '');
     }
     if (admission.fault !== null) {
-      refuse(response, 400, admission.fault, 'BAD_USER_INPUT');
+      refuse(response, admission.fault.status, admission.fault.sentence, 'BAD_USER_INPUT');
     } else if (!route.anyHost && !admission.host.isKnown) {
       refuse(response, 403, unknownHost, 'FORBIDDEN');
     } else {
       route.answer(request, response, admission, arrival);
     }
   };
-  const server = createServer({ connectionsCheckingInterval: CHECK_MS }, handle);
-  server.on('connection', () => loopTurns.accepted());
-  const drain = new Drain(server, { clock, graceMs: options.graceMs });
   /** Made once for all requests on the fast path: one for each would cost noticeable time. */
   const fastServer: FastPathServer = {
     serve,
     watch: (arrival) => watch(arrival, routeOf(arrival.request)),
     drain,
   };
-  // Node would answer `Expect: 100-continue` at once, before any check of the request.
-  server.on('checkContinue', handle);
-  server.on('connect', refuseTunnel);
-  server.maxConnections = MAX_CONNECTIONS;
-  // Idle connections are closed to make room for new ones.
-  server.on('drop', () => server.closeIdleConnections());
-  // Long enough for a load balancer to reuse connections, which commonly give up after 60 s.
-  server.keepAliveTimeout = 65_000;
-  server.headersTimeout = 15_000;
-  // This would also interrupt a slow upload, so `limitBodyTime` is used instead.
-  server.requestTimeout = 0;
-
-  return {
-    listen: async (port, host, setting = 'PORT') => ({
-      url: await listen(server, port, host, setting),
-    }),
-    retire: () => drain.begin(),
-    close: () => drain.close(),
-  };
+  port.handle = handle;
 }
 
 function graphql(arrival: Arrival, options: HttpOptions): void {

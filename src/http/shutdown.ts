@@ -1,6 +1,6 @@
 import type { Clock } from '../scheduling/clock.ts';
 import type { Client } from '../upstream/client.ts';
-import type { HttpServer } from './server.ts';
+import type { Ports } from './server.ts';
 
 /** Share of the grace period in which queued writes may still be sent; the rest is for their responses. */
 const LAST_WRITES = 0.8;
@@ -14,8 +14,7 @@ const LAST_ANSWERS = 0.95;
  */
 export async function shutDown(parts: {
   readonly clock: Clock;
-  /** That of callers, and that of operators where they have one. */
-  readonly servers: readonly Pick<HttpServer, 'close' | 'retire'>[];
+  readonly ports: Ports;
   /** Ends streams, which would otherwise never end. */
   readonly endStreams: () => void;
   readonly clients: readonly Client[];
@@ -23,8 +22,10 @@ export async function shutDown(parts: {
   readonly dispatcher: { close(): Promise<void>; destroy(): Promise<void> };
   readonly graceMs: number;
 }): Promise<void> {
-  const { clients, clock, dispatcher, endStreams, graceMs, servers } = parts;
-  for (const server of servers) server.retire();
+  const { clients, clock, dispatcher, endStreams, graceMs, ports } = parts;
+  const { callers, operators } = ports;
+  callers.retire();
+  operators?.retire();
   endStreams();
   for (const client of clients) client.budgets.drain(graceMs * LAST_WRITES);
   let overdue = false;
@@ -35,7 +36,7 @@ export async function shutDown(parts: {
       resolve(dispatcher.destroy());
     });
   });
-  await Promise.all(servers.map((server) => server.close()));
+  await Promise.all([callers.close(), operators?.close()]);
   // A write whose client disconnected has no connection here, but its outcome must still be received.
   await (overdue ? cut : Promise.race([dispatcher.close(), cut]));
   cancel();

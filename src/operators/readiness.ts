@@ -5,6 +5,7 @@ import type { Health } from '../observe/health.ts';
 import type { Scrub } from '../observe/log/scrub.ts';
 import type { IdempotencyGauges } from '../observe/metrics/write-metrics.ts';
 import type { Clock } from '../scheduling/clock.ts';
+import type { Owner } from '../store/engine.ts';
 import type { Client } from '../upstream/client.ts';
 
 /** Whether this process is ready for requests, and the reason if not. */
@@ -14,6 +15,8 @@ export interface Readiness {
   readonly reasons: readonly { readonly reason: 'draining' }[];
   /** Its current limitations: cached responses are served nevertheless. */
   readonly degraded: readonly Degradation[];
+  /** The process that owns the store, this one; absent where nothing is stored. */
+  readonly owner?: { readonly url: string; readonly isThis: true };
 }
 
 /** A problem with an upstream or with `STATE_DIR`. */
@@ -46,6 +49,8 @@ interface GatewayParts {
   readonly clock: Clock;
   readonly health: Health;
   readonly keys: OwnKeys;
+  /** This process; `null` where nothing is stored. */
+  readonly owner: Pick<Owner, 'url'> | null;
   readonly scrub: Scrub;
   /** The records of idempotency keys. */
   readonly idempotency: () => Pick<IdempotencyGauges, 'isSaveFailing'>;
@@ -66,7 +71,7 @@ export function createGatewayState(parts: GatewayParts): GatewayState {
  * yet is neither.
  */
 function readiness(
-  { authenticate, clients, clock, health, idempotency, keys: ownKeys, scrub }: GatewayParts,
+  { authenticate, clients, clock, health, idempotency, keys: ownKeys, owner, scrub }: GatewayParts,
   draining: boolean,
 ): Readiness {
   const degraded: Readiness['degraded'][number][] = [];
@@ -98,7 +103,12 @@ function readiness(
     }
   }
   if (idempotency().isSaveFailing) degraded.push({ reason: 'keys-not-saved' });
-  return { ready: !draining, reasons: draining ? [{ reason: 'draining' }] : [], degraded };
+  return {
+    ready: !draining,
+    reasons: draining ? [{ reason: 'draining' }] : [],
+    degraded,
+    ...(owner && { owner: { url: owner.url, isThis: true } }),
+  };
 }
 
 /** All keys of an upstream that are in use: how long no request can leave under any of them, and the largest limit. */

@@ -2,10 +2,10 @@ import { readOptions } from '../commands/arguments.ts';
 import { describeFault } from '../commands/describe-fault.ts';
 import { exitCode } from '../commands/faults.ts';
 import { loadConfig } from '../config/config.ts';
-import { createGateway, type Gateway } from '../gateway.ts';
 import type { LogStream } from '../observe/log/logger.ts';
 import { readableLines } from '../observe/log/readable-lines.ts';
 import { type StandardOutput, standardOutput } from '../observe/log/standard-output.ts';
+import { type Member, startMember } from '../owner.ts';
 import { systemClock } from '../scheduling/clock.ts';
 
 /**
@@ -35,18 +35,17 @@ export async function serve(args: readonly string[], env: Environment): Promise<
   readOptions(args, {});
   const config = loadConfig(env);
   const output = standardOutput(systemClock);
-  const gateway = await createGateway(config, { log: logTo(output, env) });
+  const member = await startMember(config, logTo(output, env));
   const end = ender(output);
-  surviveDefects(gateway, { stopMs: config.shutdownGraceMs, end });
+  surviveDefects(member, { stopMs: config.shutdownGraceMs, end });
   const readable = process.stdout.isTTY || env['NODE_ENV'] !== 'production';
   const say = readable ? (text: string) => output.writeNow(`${text}\n`) : null;
-  const stop = stopper(gateway, { say, end });
+  const stop = stopper(member, { say, end });
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
   if (env['npm_lifecycle_event'] !== undefined) stopWithParent(stop);
-  await gateway.listen();
-  if (say) say(gateway.report().join('\n'));
-  else gateway.logStart();
+  if (say) say(member.report().join('\n'));
+  else member.logStart();
 }
 
 /** The format of the log: JSON for programs, text for a terminal. */
@@ -70,7 +69,7 @@ function ender(output: StandardOutput): End {
 
 /** `say` writes to a person at the terminal. */
 function stopper(
-  gateway: Gateway,
+  member: Member,
   { end, say }: { readonly end: End; readonly say: ((text: string) => void) | null },
 ): (signal: string) => void {
   let stoppedAt: number | undefined;
@@ -83,13 +82,13 @@ function stopper(
     }
     stoppedAt = performance.now();
     if (say) say(`${signal}: waiting for running operations`);
-    else gateway.logStop('stopping', { signal });
+    else member.logStop('stopping', { signal });
     const stopped = (): void => {
       if (say) say('stopped');
-      else gateway.logStop('stopped');
+      else member.logStop('stopped');
       end(0);
     };
-    gateway.close().then(stopped, (error: unknown) => {
+    member.close().then(stopped, (error: unknown) => {
       process.stderr.write(`${describeFault(error).text}\n`);
       end(exitCode.fault);
     });
@@ -118,18 +117,18 @@ function stopWithParent(stop: (signal: string) => void): void {
  * ends at once.
  */
 function surviveDefects(
-  gateway: Gateway,
+  member: Member,
   { end, stopMs }: { readonly end: End; readonly stopMs: number },
 ): void {
-  process.on('unhandledRejection', (reason) => gateway.reportDefect(reason));
+  process.on('unhandledRejection', (reason) => member.reportDefect(reason));
   let stopping = false;
   process.on('uncaughtException', (thrown) => {
-    gateway.reportDefect(thrown);
+    member.reportDefect(thrown);
     const exit = (): never => process.exit(exitCode.fault);
     if (stopping) exit();
     stopping = true;
     setTimeout(exit, stopMs + stopSlackMs).unref();
     const fault = (): void => end(exitCode.fault);
-    gateway.close().then(fault, fault);
+    member.close().then(fault, fault);
   });
 }

@@ -4,15 +4,16 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Codings } from '../../src/http/encoding/codings.ts';
-import { createHttpServer, type HttpOptions, type HttpServer } from '../../src/http/server.ts';
+import { type HttpOptions, serveOn } from '../../src/http/server.ts';
 import { ListenError } from '../../src/http/socket/listen.ts';
+import { Port } from '../../src/http/socket/port.ts';
 import { EventStream } from '../../src/observe/event-stream.ts';
 import { createOperatorPages } from '../../src/operators/operator-pages.ts';
 import { type Clock, systemClock } from '../../src/scheduling/clock.ts';
 import { anyDoor } from '../support/any-door.ts';
 import { smallServer } from '../support/small-graph.ts';
 
-const opened: HttpServer[] = [];
+const opened: Port[] = [];
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((server) => server.close()));
 });
@@ -23,8 +24,10 @@ const page = (_: IncomingMessage, response: { end: (text: string) => void }): vo
 };
 
 /** A server that answers probes and nothing else, unless `options` say more. */
-function small(options: Partial<HttpOptions> = {}): HttpServer {
-  return createHttpServer({
+function small(options: Partial<HttpOptions> = {}): Port {
+  const clock = options.clock ?? systemClock;
+  const port = new Port({ clock, graceMs: 10_000 });
+  serveOn(port, {
     codings: new Codings(),
     fastPath: null,
     events: new EventStream(),
@@ -48,15 +51,15 @@ function small(options: Partial<HttpOptions> = {}): HttpServer {
     },
     door: anyDoor(),
     bodyLimits: { maxBodyBytes: 1000 },
-    clock: systemClock,
-    graceMs: 10_000,
+    clock,
     ...options,
   });
+  return port;
 }
 
 async function serve(
   options: { gate?: Promise<unknown>; clock?: Clock } = {},
-): Promise<{ server: HttpServer; url: string }> {
+): Promise<{ server: Port; url: string }> {
   const { server: graphql } = smallServer(options.gate ? { gate: options.gate } : {});
   const server = small({
     graphql,

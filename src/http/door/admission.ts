@@ -6,12 +6,15 @@ import type { AtOnce } from '../../scheduling/at-once.ts';
 import { type HeaderReader, isForeignPage } from './foreign-page.ts';
 import type { HostGuard, HostStanding } from './host-guard.ts';
 import type { OriginRights, Origins } from './origins.ts';
+import { namesSender, proveSender, senderOf } from './sender.ts';
 
 /** The rules of the door, which are the same for every route. */
 interface DoorRules {
   readonly origins: Origins;
   readonly authenticate: Authenticate;
   readonly hostGuard: HostGuard;
+  /** By which other processes prove that they forward a request; absent where none does. */
+  readonly ownerSecret?: string | undefined;
 }
 
 /** Decides about each request once, before all routes. */
@@ -29,7 +32,8 @@ export class Door {
   /** Admits a request from a socket. `draining`: whether its connection is closed after its response. */
   admit(request: IncomingMessage, draining: boolean): Admission {
     // First: the target can name another host than the header does.
-    const fault = faultOf(request);
+    // One that drains owns the store no longer: the request is sent again to the next owner.
+    const fault = requestFaultOf(request, draining ? undefined : this.#rules.ownerSecret);
     const { host } = request.headers;
     if (host !== this.#lastHost) {
       this.#lastHost = host;
@@ -53,11 +57,17 @@ export class Door {
   }
 }
 
+/** Why no route can serve a request. */
+interface RequestFault {
+  readonly status: 400 | 421;
+  readonly sentence: string;
+}
+
 /** The properties of a request that depend on its transport. */
 interface Arrived {
   readonly draining: boolean;
-  /** The error of its target or its headers, as a sentence; `null` if there is none. */
-  readonly fault: string | null;
+  /** The error of its target or its headers; `null` if there is none. */
+  readonly fault: RequestFault | null;
   readonly host: HostStanding;
   /** `null` for one that came through `fetch`. */
   readonly over: IncomingMessage | null;
@@ -66,7 +76,7 @@ interface Arrived {
 /** What the door has decided about one request. Every route reads it, and none decides any of it again. */
 export class Admission implements Omit<Arrived, 'over'> {
   readonly draining: boolean;
-  readonly fault: string | null;
+  readonly fault: RequestFault | null;
   readonly host: HostStanding;
   /** The permissions of its `Origin`, with the CORS headers of the response. */
   readonly origin: OriginRights;
@@ -125,7 +135,7 @@ export class Admission implements Omit<Arrived, 'over'> {
   get owner(): string {
     const sender = this.#identity;
     if (typeof sender === 'object' && 'name' in sender) return sender.name;
-    return this.#over?.socket.remoteAddress ?? '';
+    return this.#over ? senderOf(this.#over).address : '';
   }
 
   /**
@@ -144,7 +154,7 @@ export class Admission implements Omit<Arrived, 'over'> {
     const { authenticate } = this.#rules;
     const presented = {
       authorization: this.#header('authorization') ?? undefined,
-      address: this.#over?.socket.remoteAddress ?? '',
+      address: this.#over ? senderOf(this.#over).address : '',
     };
     return () => authenticate(presented);
   }
@@ -169,11 +179,20 @@ export class Admission implements Omit<Arrived, 'over'> {
   }
 }
 
-/** Reads the target of a request, and finds the reason why no route can serve it. */
-function faultOf(request: IncomingMessage): string | null {
-  if (!readTarget(request)) return 'The request target is not valid.';
+/**
+ * Reads the target of a request and who sent it, and finds the reason why no route can serve it. Status 421 says that it
+ * was not forwarded to the process that owns the store: nothing was executed.
+ */
+export function requestFaultOf(
+  request: IncomingMessage,
+  ownerSecret?: string,
+): RequestFault | null {
+  const invalid = (sentence: string) => ({ status: 400, sentence }) as const;
+  if (!readTarget(request)) return invalid('The request target is not valid.');
   const repeated = repeatedHeader(request);
-  return repeated === null ? null : `The header ${repeated} must not be repeated.`;
+  if (repeated !== null) return invalid(`The header ${repeated} must not be repeated.`);
+  if (!namesSender(request) || proveSender(request, ownerSecret ?? null)) return null;
+  return { status: 421, sentence: 'The sender of this request is not valid.' };
 }
 
 /** What clients of a proxy send, and what every server must take: the whole address. */

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { senderOf } from './sender.ts';
 
 /** What the names of headers contain that proxies add to a request: whole words, between hyphens or underscores. */
 const ADDED_BY_PROXIES = new RegExp(
@@ -17,8 +18,11 @@ const ADDED_BY_PROXIES = new RegExp(
  * Whether a proxy has passed a request on. nginx before 1.29.7 uses HTTP/1.0 by default, without a header that
  * identifies it; current programs do not.
  */
-export function isPassedOn({ headers, httpVersion }: IncomingMessage): boolean {
-  return httpVersion !== '1.1' || Object.keys(headers).some((name) => ADDED_BY_PROXIES.test(name));
+export function isPassedOn(request: IncomingMessage): boolean {
+  const { version } = senderOf(request);
+  return (
+    version !== '1.1' || Object.keys(request.headers).some((name) => ADDED_BY_PROXIES.test(name))
+  );
 }
 
 /**
@@ -26,7 +30,7 @@ export function isPassedOn({ headers, httpVersion }: IncomingMessage): boolean {
  * by DNS rebinding, which names another host.
  */
 export function isLocal(request: IncomingMessage): boolean {
-  const loopback = /^(::ffff:)?127\.|^::1$/.test(request.socket.remoteAddress ?? '');
+  const loopback = /^(::ffff:)?127\.|^::1$/.test(senderOf(request).address);
   const named = /^(localhost|127\.[\d.]+|\[::1\])(:\d+)?$/i.test(request.headers.host ?? '');
   return loopback && named && !isPassedOn(request);
 }

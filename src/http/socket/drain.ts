@@ -2,6 +2,7 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../../scheduling/clock.ts';
 import { inNextTurn } from '../../scheduling/loop-turns.ts';
+import { HANDOVER, isForwarded } from '../door/sender.ts';
 import { StallGuard } from './stall-guard.ts';
 
 /** How long a connection may be idle at a stop before it is closed, in milliseconds: a request may be on its way. */
@@ -63,7 +64,9 @@ export class Drain {
   async #close(): Promise<void> {
     if (!this.#server.listening) return;
     for (const response of this.#running) {
-      if (!response.headersSent) response.setHeader('Connection', 'close');
+      if (response.headersSent) continue;
+      response.setHeader('Connection', 'close');
+      if (isForwarded(response.req)) response.setHeader(HANDOVER, '1');
     }
     // Node does not count those as idle on which nothing was ever sent, as browsers open them ahead of need.
     for (const socket of this.#connections) if (socket.bytesRead === 0) socket.destroy();

@@ -5,7 +5,7 @@ import type { QueueLane } from '../events.ts';
 import { type ClassGauges, createClassMetrics } from './class-metrics.ts';
 import type { CountingReader } from './counted-events.ts';
 import { defineGauge, defineGauges } from './gauge.ts';
-import { ofProcess } from './process-metrics.ts';
+import { OWNER, ofProcess } from './process-metrics.ts';
 import { createWriteMetrics, type IdempotencyGauges } from './write-metrics.ts';
 
 /** Values that are read at each scrape, and cost nothing between. */
@@ -214,4 +214,5 @@ function registerGauges(
   gauge('operations_failed_ratio', failed, failedShare);
   gauge('cache_bytes', 'Estimated memory of cache entries.', () => cache().bytes);
   gauge('cache_entries', 'Cache entries.', () => cache().entries);
+  gauge('owner', OWNER, () => 1);
 }

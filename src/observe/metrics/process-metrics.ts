@@ -10,6 +10,9 @@ const NEVER_MS = 2 ** 31 - 1;
 
 const NANOSECONDS = 1e9;
 
+/** The meaning of the gauge that says which process is the owner. */
+export const OWNER = '1 if this process owns the store, 0 if it forwards to the one that does.';
+
 let known: Registry | undefined;
 
 /**

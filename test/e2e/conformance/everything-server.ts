@@ -5,7 +5,8 @@ import { BodyPool } from '../../../src/http/door/body/body-pool.ts';
 import { createHostGuard } from '../../../src/http/door/host-guard.ts';
 import { Origins } from '../../../src/http/door/origins.ts';
 import { Codings } from '../../../src/http/encoding/codings.ts';
-import { createHttpServer, type HttpServer } from '../../../src/http/server.ts';
+import { serveOn } from '../../../src/http/server.ts';
+import { Port } from '../../../src/http/socket/port.ts';
 import { EventStream } from '../../../src/observe/event-stream.ts';
 import { createOperatorPages } from '../../../src/operators/operator-pages.ts';
 import { systemClock } from '../../../src/scheduling/clock.ts';
@@ -19,11 +20,12 @@ const MAX_BODY_BYTES = 1_000_000;
  * the suite asks for.
  */
 export async function startEverything(): Promise<{
-  readonly server: HttpServer;
+  readonly server: Port;
   readonly url: string;
 }> {
   const maskError = createMaskError(() => {});
-  const server = createHttpServer({
+  const server = new Port({ clock: systemClock, graceMs: 1000 });
+  serveOn(server, {
     codings: new Codings(),
     fastPath: null,
     events: new EventStream(),
@@ -61,7 +63,6 @@ export async function startEverything(): Promise<{
     }),
     bodyLimits: { maxBodyBytes: MAX_BODY_BYTES },
     clock: systemClock,
-    graceMs: 1000,
   });
   return { server, url: (await server.listen(0, HOST)).url };
 }

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { Codings } from '../../../src/http/encoding/codings.ts';
 import { createBuiltPages } from '../../../src/http/pages/built-pages.ts';
-import { createHttpServer, type HttpServer } from '../../../src/http/server.ts';
+import { serveOn } from '../../../src/http/server.ts';
+import { Port } from '../../../src/http/socket/port.ts';
 import { EventStream } from '../../../src/observe/event-stream.ts';
 import { createOperatorPages } from '../../../src/operators/operator-pages.ts';
 import { anyDoor } from '../../support/any-door.ts';
@@ -22,7 +23,7 @@ const folder = mkdtempSync(join(tmpdir(), 'pages-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const clock = new VirtualClock();
-const opened: { server: HttpServer; sockets: Socket[] }[] = [];
+const opened: { server: Port; sockets: Socket[] }[] = [];
 afterEach(async () => {
   for (const { server, sockets } of opened.splice(0)) {
     for (const socket of sockets) socket.destroy();
@@ -35,7 +36,8 @@ async function serve(
   graphql = (_: IncomingMessage, response: ServerResponse): unknown => response.end(LARGE),
 ): Promise<{ ask: (head: string) => Promise<Socket>; answers: ServerResponse[] }> {
   const answers: ServerResponse[] = [];
-  const server = createHttpServer({
+  const server = new Port({ clock, graceMs: 0 });
+  serveOn(server, {
     codings: new Codings(),
     fastPath: null,
     events: new EventStream(),
@@ -63,7 +65,6 @@ async function serve(
     door: anyDoor(),
     bodyLimits: { maxBodyBytes: 1000 },
     clock,
-    graceMs: 0,
   });
   const sockets: Socket[] = [];
   opened.push({ server, sockets });

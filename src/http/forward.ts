@@ -1,0 +1,390 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { GraphQLError } from 'graphql';
+import type { Dispatcher } from 'undici';
+import Agent from 'undici/lib/dispatcher/agent.js';
+import type { ErrorCode } from '../errors.ts';
+import { inBackground } from '../scheduling/at-once.ts';
+import type { Clock } from '../scheduling/clock.ts';
+import type { Owner } from '../store/engine.ts';
+import { expectsContinue, limitBodyTime, lingering } from './door/body/linger.ts';
+import { setSecurityHeaders } from './door/every-request.ts';
+import { HANDOVER, signSender } from './door/sender.ts';
+import { isRepeatable } from './repeatable.ts';
+import { errorAnswer, respond } from './respond.ts';
+import type { Drain } from './socket/drain.ts';
+
+/** A body up to this size is kept until its response begins, so that it can be sent again. */
+const MAX_KEPT_BYTES = 1024 * 1024;
+/** Of all kept bodies: further ones are streamed. */
+const MAX_ALL_KEPT_BYTES = 64 * 1024 * 1024;
+/** How often the owner is looked for while none is known, in milliseconds. */
+const LOOK_MS = 25;
+/** How long a connection to the owner may take, in milliseconds: it is near. */
+const CONNECT_MS = 2000;
+/** How often the owner is asked whether it is there, in milliseconds, ... */
+const ASK_MS = 1000;
+/** ... and after which time without an answer it counts as suspended. */
+const SILENT_MS = 5000;
+
+/** Headers that concern one connection only. */
+const HOP_BY_HOP = new Set([
+  'connection',
+  'expect',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+interface ForwardOptions {
+  readonly clock: Clock;
+  /** How long a request waits for an owner, in milliseconds. */
+  readonly maxWaitMs: number;
+  /** The texts of operations by id, for those that are sent without. */
+  readonly operations: ReadonlyMap<string, string> | null;
+  /** Reads who owns the store now; `null` if that is not known. */
+  readonly owner: () => Promise<Owner | null>;
+}
+
+/** What became of one try: answered; to be sent again; or lost, in which case it may have been executed. */
+type Tried = 'answered' | 'again' | 'lost';
+
+/**
+ * Forwards requests to the process that owns the store, and streams its responses back. What certainly was not executed,
+ * queries and mutations with an idempotency key are sent again to the next owner until their response begins.
+ */
+export class Forwarding {
+  /** Requests that were forwarded, and how often one was sent again. */
+  readonly counts = { requests: 0, repeats: 0 };
+  readonly #options: ForwardOptions;
+  readonly #agent = new Agent({
+    connect: { timeout: CONNECT_MS },
+    // An event stream may be silent, and a request may wait for its turn.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  readonly #running = new Set<Relay>();
+  #owner: Owner | null = null;
+  #looking: Promise<void> | null = null;
+  #keptBytes = 0;
+  #isWatching = false;
+
+  constructor(options: ForwardOptions) {
+    this.#options = options;
+  }
+
+  /** Forwards a request that no handler has read. */
+  forward(request: IncomingMessage, response: ServerResponse, drain: Drain): void {
+    const { clock } = this.#options;
+    this.counts.requests += 1;
+    drain.watch(response);
+    const unhurried = request.url?.startsWith('/files/') === true;
+    limitBodyTime(request, response, { clock, unhurried });
+    if (expectsContinue(request)) response.writeContinue();
+    inBackground(this.#forward(request, response));
+  }
+
+  /** Ends event streams, which would otherwise never end: their clients connect again. */
+  endStreams(): void {
+    for (const relay of this.#running) relay.endStream();
+  }
+
+  /** Closes the connections to the owner. */
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+
+  /** Asks the owner regularly whether it is there. `silent` is called when it gives no answer, as if suspended. */
+  watch(silent: () => void): () => void {
+    const { clock } = this.#options;
+    let cancel = (): void => {};
+    const look = async (): Promise<void> => {
+      const owner = this.#owner ?? (await this.#options.owner());
+      if (owner && (await this.#ask(owner)) === 'silent') {
+        if (this.#owner === owner) this.#owner = null;
+        for (const relay of this.#running) relay.giveUp(owner);
+        silent();
+      }
+      if (this.#isWatching) cancel = clock.after(ASK_MS, () => inBackground(look()));
+    };
+    this.#isWatching = true;
+    cancel = clock.after(ASK_MS, () => inBackground(look()));
+    return () => {
+      this.#isWatching = false;
+      cancel();
+    };
+  }
+
+  async #forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { clock, maxWaitMs } = this.#options;
+    const length = Number(request.headers['content-length'] ?? Number.NaN);
+    const isKept = length <= MAX_KEPT_BYTES && this.#keptBytes + length <= MAX_ALL_KEPT_BYTES;
+    const held = isKept ? length : 0;
+    this.#keptBytes += held;
+    let tried: Tried | undefined;
+    try {
+      const kept = isKept ? await readKept(request) : null;
+      const body = kept ?? (hasBody(request) ? new StreamedBody(request) : null);
+      const isWhole = (): boolean => !(body instanceof StreamedBody && body.isBegun);
+      const mayRepeat = (): boolean =>
+        isWhole() && isRepeatable(request, kept, this.#options.operations);
+      let deadline = clock.now() + maxWaitMs;
+      while (!response.destroyed) {
+        const owner = await this.#findOwner(deadline);
+        if (!owner) return this.#fail(response, 503, noOwner());
+        const isFirst = tried === undefined;
+        tried = await this.#try({ request, response, body, owner, mayRepeat });
+        if (tried === 'answered' || response.destroyed) return;
+        if (this.#owner === owner) this.#owner = null;
+        if (!isWhole() || (tried === 'lost' && !mayRepeat())) {
+          return this.#fail(response, 500, lost());
+        }
+        if (isFirst) deadline = clock.now() + maxWaitMs;
+        this.counts.repeats += 1;
+        await this.#pause();
+      }
+    } catch {
+      // Its sender has gone before its body was complete.
+      response.destroy();
+    } finally {
+      this.#keptBytes -= held;
+    }
+  }
+
+  #fail(response: ServerResponse, status: number, error: GraphQLError): void {
+    setSecurityHeaders(response);
+    respond(response, { ...errorAnswer(error), status }, lingering(this.#options.clock));
+  }
+
+  async #try(forwarded: Forwarded): Promise<Tried> {
+    const relay = new Relay(forwarded);
+    this.#running.add(relay);
+    const tried = await relay.send(this.#agent);
+    this.#running.delete(relay);
+    return tried;
+  }
+
+  /** The owner; `null` if none is found in time. */
+  async #findOwner(deadline: number): Promise<Owner | null> {
+    while (this.#options.clock.now() < deadline) {
+      if (this.#owner) return this.#owner;
+      this.#looking ??= this.#look().finally(() => {
+        this.#looking = null;
+      });
+      await this.#looking;
+    }
+    return null;
+  }
+
+  /** Looks for an owner that answers: once for all requests that wait for it. */
+  async #look(): Promise<void> {
+    const owner = await this.#options.owner();
+    if (owner && (await this.#ask(owner)) === 'there') this.#owner = owner;
+    else await this.#pause();
+  }
+
+  #pause(): Promise<void> {
+    return new Promise((resolve) => void this.#options.clock.after(LOOK_MS, resolve));
+  }
+
+  #ask({ url }: Owner): Promise<'there' | 'gone' | 'silent'> {
+    return new Promise((resolve) => {
+      let abort = (): void => {};
+      const cancel = this.#options.clock.after(SILENT_MS, () => {
+        resolve('silent');
+        abort();
+      });
+      const end = (state: 'there' | 'gone'): void => {
+        cancel();
+        resolve(state);
+      };
+      const handler: Dispatcher.DispatchHandler = {
+        onRequestStart(controller) {
+          abort = () => controller.abort(new Error('The owner does not answer.'));
+        },
+        onResponseStart: (_, status) => end(status === 200 ? 'there' : 'gone'),
+        onResponseError: () => end('gone'),
+      };
+      this.#agent.dispatch({ origin: url, path: '/livez', method: 'GET' }, handler);
+    });
+  }
+}
+
+/** One try to forward a request. */
+interface Forwarded {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly body: Buffer | StreamedBody | null;
+  readonly owner: Owner;
+  /** Whether it can be sent again although it may have been executed. */
+  readonly mayRepeat: () => boolean;
+}
+
+/** Sends a request to the owner, and its response to the caller as it arrives. */
+class Relay implements Dispatcher.DispatchHandler {
+  readonly #forwarded: Forwarded;
+  #controller: Dispatcher.DispatchController | null = null;
+  /** Whether the owner leaves it to the next one. */
+  #isLeft = false;
+  /** Whether its response has begun, after which it cannot be sent again. */
+  #hasBegun = false;
+  #resolve: (tried: Tried) => void = () => {};
+
+  constructor(forwarded: Forwarded) {
+    this.#forwarded = forwarded;
+  }
+
+  /** Never rejects. */
+  async send(agent: Dispatcher): Promise<Tried> {
+    const { body, owner, request, response } = this.#forwarded;
+    const abort = (): void => this.#controller?.abort(new Error('The caller has gone.'));
+    response.once('close', abort);
+    const tried = await new Promise<Tried>((resolve) => {
+      this.#resolve = resolve;
+      agent.dispatch(
+        {
+          origin: owner.url,
+          path: request.url ?? '/',
+          method: request.method as Dispatcher.HttpMethod,
+          headers: [...endToEnd(request.rawHeaders), ...signSender(request, owner.secret)],
+          // Accepts iterables too; only its types lack them.
+          body: (body instanceof StreamedBody ? body.pieces() : body) as Buffer | null,
+        },
+        this,
+      );
+    });
+    response.off('close', abort);
+    return tried;
+  }
+
+  /** Ends it if it was sent to an owner that does not answer. */
+  giveUp(owner: Owner): void {
+    if (this.#forwarded.owner === owner) this.#controller?.abort(new Error('The owner is silent.'));
+  }
+
+  endStream(): void {
+    const { response } = this.#forwarded;
+    if (!String(response.getHeader('content-type')).startsWith('text/event-stream')) return;
+    response.end();
+    this.#controller?.abort(new Error('The process stops.'));
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#forwarded.response.destroyed) controller.abort(new Error('The caller has gone.'));
+  }
+
+  onResponseStart(
+    _: Dispatcher.DispatchController,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
+    const { response } = this.#forwarded;
+    this.#isLeft =
+      status === 421 || (headers[HANDOVER] !== undefined && this.#forwarded.mayRepeat());
+    if (this.#isLeft || response.destroyed) return;
+    this.#hasBegun = true;
+    for (const [name, value] of Object.entries(headers)) {
+      if (value !== undefined && !HOP_BY_HOP.has(name) && name !== HANDOVER)
+        response.setHeader(name, value);
+    }
+    response.statusCode = status;
+    // All others are sent with their first bytes.
+    if (headers['content-length'] === undefined) response.flushHeaders();
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
+    const { response } = this.#forwarded;
+    if (this.#isLeft || response.write(piece)) return;
+    controller.pause();
+    response.once('drain', () => controller.resume());
+  }
+
+  onResponseEnd(): void {
+    if (!this.#isLeft) this.#forwarded.response.end();
+    this.#resolve(this.#isLeft ? 'again' : 'answered');
+  }
+
+  onResponseError(): void {
+    const { response } = this.#forwarded;
+    if (this.#hasBegun) {
+      // Its caller must not take a part for the whole.
+      if (!response.writableEnded) response.destroy();
+      this.#resolve('answered');
+    } else this.#resolve(this.#controller === null || this.#isLeft ? 'again' : 'lost');
+  }
+}
+
+/** The body of a request, read once while it is sent. */
+class StreamedBody {
+  /** Whether any of it was read. */
+  isBegun = false;
+  readonly #request: IncomingMessage;
+
+  constructor(request: IncomingMessage) {
+    this.#request = request;
+  }
+
+  /** If it is not read to its end, the connection of the caller stays open for the response. */
+  async *pieces(): AsyncGenerator<Uint8Array> {
+    this.isBegun = true;
+    yield* this.#request.iterator({ destroyOnReturn: false });
+  }
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
+}
+
+/** Rejects if its sender disconnects before it is complete. */
+function readKept(request: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    request.on('data', (piece: Buffer) => pieces.push(piece));
+    request.once('end', () => resolve(Buffer.concat(pieces)));
+    request.once('error', reject);
+    request.once('close', () => reject(new Error('The caller has gone.')));
+  });
+}
+
+/** Names and values by turns, without those of the connection. */
+function endToEnd(headers: readonly string[]): string[] {
+  const kept: string[] = [];
+  const dropped = new Set(HOP_BY_HOP);
+  for (let at = 0; at < headers.length; at += 2) {
+    if (headers[at]?.toLowerCase() !== 'connection') continue;
+    for (const name of headers[at + 1]?.split(',') ?? []) dropped.add(name.trim().toLowerCase());
+  }
+  for (let at = 0; at < headers.length; at += 2) {
+    const [name = '', value = ''] = headers.slice(at, at + 2);
+    if (!dropped.has(name.toLowerCase())) kept.push(name, value);
+  }
+  return kept;
+}
+
+function noOwner(): GraphQLError {
+  return codedError(
+    'BUDGET_EXHAUSTED',
+    'No process owns the store at present. The request was not executed, or can be sent again.',
+    { reason: 'handover', retryAfterMs: 1000, http: { headers: { 'Retry-After': '1' } } },
+  );
+}
+
+function lost(): GraphQLError {
+  return codedError(
+    'OUTCOME_UNKNOWN',
+    'The process that executed this request ended before its response. A change may have been made: look for it before you send it again, or send changes with an idempotency key.',
+    {},
+  );
+}
+
+function codedError(
+  code: ErrorCode,
+  message: string,
+  details: Readonly<Record<string, unknown>>,
+): GraphQLError {
+  return new GraphQLError(message, { extensions: { code, ...details } });
+}

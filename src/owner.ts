@@ -1,0 +1,205 @@
+import { join } from 'node:path';
+import type { Config } from './config/config.ts';
+import { createGateway, type Gateway } from './gateway.ts';
+import { Forwarding } from './http/forward.ts';
+import { createPorts, type Ports } from './http/server.ts';
+import { waitingHandler } from './http/waiting.ts';
+import { EventStream } from './observe/event-stream.ts';
+import { createLog, type LogStream } from './observe/log/logger.ts';
+import { createScrub } from './observe/log/scrub.ts';
+import { inBackground } from './scheduling/at-once.ts';
+import { systemClock } from './scheduling/clock.ts';
+import { type Owner, StoreError } from './store/engine.ts';
+import { type OwnedStore, openStore, type WaitingStore } from './store/open-store.ts';
+
+/** A serving process: it owns the store, or forwards to the process that does and takes over when that ends. */
+export interface Member extends Pick<Gateway, 'reportDefect' | 'logStop'> {
+  /** Facts about the start for the operator. */
+  report(): string[];
+  logStart(): void;
+  /** Lets running requests finish, saves the state, and lets another process own the store. */
+  close(): Promise<void>;
+}
+
+/**
+ * Listens, and then owns the store or waits for it: its ports stay open when it becomes the owner, and answer all along.
+ * @throws ListenError when a configured address cannot be had.
+ */
+export async function startMember(config: Config, log: LogStream): Promise<Member> {
+  const { metricsPort, shutdownGraceMs: graceMs } = config;
+  const ports = createPorts(metricsPort !== null, { clock: systemClock, graceMs });
+  const member = new ServingProcess(config, ports, log);
+  await member.start();
+  return member;
+}
+
+class ServingProcess implements Member {
+  readonly #config: Config;
+  readonly #ports: Ports;
+  readonly #log: LogStream;
+  /** The log until this process owns the store. */
+  readonly #events = new EventStream();
+  readonly #forwarding: Forwarding;
+  readonly #stop = new AbortController();
+  #url = '';
+  /** The store while another process owns it. */
+  #waiting: WaitingStore | null = null;
+  /** The store of this process; `null` also where nothing is stored, or nothing can be. */
+  #owned: OwnedStore | null = null;
+  #gateway: Gateway | null = null;
+  /** Ends when this process owns the store or stops. */
+  #taking: Promise<void> = Promise.resolve();
+  #closing: Promise<void> | undefined;
+
+  constructor(config: Config, ports: Ports, log: LogStream) {
+    this.#config = config;
+    this.#ports = ports;
+    this.#log = log;
+    const level = config.logLevel;
+    this.#events.add(createLog({ level, stream: log, scrub: createScrub([]), clock: systemClock }));
+    this.#forwarding = new Forwarding({
+      clock: systemClock,
+      maxWaitMs: config.maxWaitMs,
+      operations: config.persistedOperations,
+      owner: () => this.#owner(),
+    });
+  }
+
+  async start(): Promise<void> {
+    const { host, metricsPort, port } = this.#config;
+    const { callers, operators } = this.#ports;
+    this.#answerByForwarding();
+    if (operators && metricsPort !== null)
+      await operators.listen(metricsPort, host, 'METRICS_PORT');
+    ({ url: this.#url } = await callers.listen(port, host));
+    const opened = await this.#open(this.#config.advertiseUrl ?? addressOf(this.#url, host));
+    if (opened && 'waiting' in opened) {
+      this.#waiting = opened.waiting;
+      this.#taking = this.#waitFor(opened.waiting);
+    } else await this.#own(opened?.owned ?? null);
+  }
+
+  report(): string[] {
+    const waits = `GraphQL   ${this.#url}/graphql  (forwards to the process that owns STATE_DIR)`;
+    return this.#gateway?.report() ?? [waits];
+  }
+
+  logStart(): void {
+    this.#gateway?.logStart();
+  }
+
+  logStop(message: 'stopping' | 'stopped', facts?: { readonly signal: string }): void {
+    if (this.#gateway) this.#gateway.logStop(message, facts);
+    else this.#events.emit('notice', { message, ...(facts && { facts }) });
+  }
+
+  reportDefect(error: unknown): void {
+    if (this.#gateway) this.#gateway.reportDefect(error);
+    else this.#events.emit('defect', { error });
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#stop.abort();
+    await this.#taking;
+    this.#forwarding.endStreams();
+    if (this.#gateway) await this.#gateway.close();
+    else {
+      const ports = [this.#ports.callers, this.#ports.operators];
+      await Promise.all(ports.map((port) => port?.close()));
+    }
+    await this.#owned?.store.close();
+    await this.#forwarding.close();
+  }
+
+  /**
+   * `null` where nothing is stored. What is stored reports if it cannot be.
+   * @throws StoreError if a newer version has written it.
+   */
+  async #open(url: string): Promise<Awaited<ReturnType<typeof openStore>> | null> {
+    const { sandbox, stateDir } = this.#config;
+    if (sandbox || stateDir === null) return null;
+    const complain = (sentence: string): void => this.#events.emit('complaint', { sentence });
+    const place = { kind: 'folder', folder: join(stateDir, 'store') } as const;
+    try {
+      return await openStore({ place, url, clock: systemClock, complain });
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.fault === 'NEWER') throw error;
+      complain(error.message);
+      return null;
+    }
+  }
+
+  async #waitFor(waiting: WaitingStore): Promise<void> {
+    const owner = (await waiting.owner())?.url ?? 'not known';
+    const facts = { url: `${this.#url}/graphql`, owner };
+    this.#events.emit('notice', { message: 'waiting for the store', facts });
+    const unwatch = this.#forwarding.watch(() => {
+      const sentence =
+        'The process that owns the store does not answer. If it is suspended, end it.';
+      this.#events.emit('complaint', { sentence });
+      inBackground(waiting.depose());
+    });
+    const { signal } = this.#stop;
+    let owned: OwnedStore;
+    try {
+      owned = await waiting.own(signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      throw error;
+    } finally {
+      unwatch();
+    }
+    this.#events.emit('notice', { message: 'owns the store' });
+    if (signal.aborted) await owned.store.close();
+    else await this.#own(owned);
+  }
+
+  async #own(owned: OwnedStore | null): Promise<void> {
+    this.#owned = owned;
+    const gateway = await createGateway(this.#config, {
+      log: this.#log,
+      ports: this.#ports,
+      ...(owned && { owner: owned.owner }),
+    });
+    this.#gateway = gateway;
+    await gateway.listen();
+  }
+
+  /** The owner that answers: none while this process prepares to be it. */
+  async #owner(): Promise<Owner | null> {
+    if (this.#owned) return this.#gateway ? this.#owned.owner : null;
+    return (await this.#waiting?.owner()) ?? null;
+  }
+
+  #answerByForwarding(): void {
+    const { callers, operators } = this.#ports;
+    const forwarding = this.#forwarding;
+    const options = {
+      forwarding,
+      metrics: {
+        async render() {
+          const { createWaitingMetrics } = await import('./observe/metrics/waiting-metrics.ts');
+          return createWaitingMetrics(forwarding.counts).render();
+        },
+      },
+      access: this.#config.metrics,
+      isStarting: () => this.#waiting === null,
+      ownerUrl: async () => (await this.#owner())?.url ?? null,
+    };
+    callers.handle = waitingHandler(callers, operators ? 'callers' : 'all', options);
+    if (operators) operators.handle = waitingHandler(operators, 'operators', options);
+  }
+}
+
+/** Where other processes on this machine reach a server that listens on a host. */
+function addressOf(url: string, host: string): string {
+  const { port } = new URL(url);
+  const local: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' };
+  const name = local[host] ?? (host.includes(':') ? `[${host}]` : host);
+  return `http://${name}:${port}`;
+}
