@@ -14,8 +14,10 @@ COPY client ./client
 COPY schema.graphql LICENSE ./
 COPY pages ./pages
 RUN npm run build && find dist -name '*.map' -delete -o -name bundled.json -delete -o -name made-from -delete
+# The engine of the store has a part for each platform, so it is not bundled.
+RUN node scripts/package-manifest.js apply && npm prune --omit=dev --ignore-scripts
 # Readable for user 1000 whatever the umask of the build.
-RUN chmod -R a+rX dist LICENSE package.json
+RUN chmod -R a+rX dist node_modules LICENSE package.json
 
 FROM node
 LABEL org.opencontainers.image.title="links-market-gateway" \
@@ -30,6 +32,7 @@ ENV NODE_ENV=production HOST=0.0.0.0 PORT=4000 STATE_DIR=state/gateway
 WORKDIR /app
 COPY --from=build /app/package.json /app/LICENSE ./
 COPY --from=build /app/dist ./dist
+COPY --from=build /app/node_modules ./node_modules
 # The only folder that is written to: mount a volume here to keep it longer than the container.
 # Any user of a container may write here, so the gateway creates its own folder in it.
 RUN mkdir -m 1777 state

@@ -8,14 +8,21 @@ const manifest = 'package.json';
 const saved = '.package.json';
 
 /** What only a clone needs. */
-const ofSources = ['scripts', 'dependencies', 'devDependencies', 'overrides'];
+const ofSources = ['scripts', 'devDependencies', 'overrides'];
+
+/** Libraries with parts for each platform, or that few installations load: these are not in `dist`. */
+const notBundled = ['classic-level', 'pg'];
 
 const [action] = process.argv.slice(2);
 if (action === 'apply') {
   const text = readFileSync(manifest, 'utf8');
   writeFileSync(saved, text);
   const kept = Object.entries(JSON.parse(text)).filter(([key]) => !ofSources.includes(key));
-  writeFileSync(manifest, `${JSON.stringify(Object.fromEntries(kept), null, 2)}\n`);
+  const packed = Object.fromEntries(kept);
+  packed.dependencies = Object.fromEntries(
+    notBundled.map((name) => [name, packed.dependencies[name]]),
+  );
+  writeFileSync(manifest, `${JSON.stringify(packed, null, 2)}\n`);
 } else if (action === 'restore') {
   renameSync(saved, manifest);
 } else {
