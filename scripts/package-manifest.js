@@ -10,8 +10,8 @@ const saved = '.package.json';
 /** What only a clone needs. */
 const ofSources = ['scripts', 'devDependencies', 'overrides'];
 
-/** Libraries with parts for each platform, or that few installations load: these are not in `dist`. */
-const notBundled = ['classic-level', 'pg'];
+/** A library with a part for each platform: it is packed as it is, and not in `dist`. */
+const engine = 'classic-level';
 
 const [action] = process.argv.slice(2);
 if (action === 'apply') {
@@ -19,9 +19,8 @@ if (action === 'apply') {
   writeFileSync(saved, text);
   const kept = Object.entries(JSON.parse(text)).filter(([key]) => !ofSources.includes(key));
   const packed = Object.fromEntries(kept);
-  packed.dependencies = Object.fromEntries(
-    notBundled.map((name) => [name, packed.dependencies[name]]),
-  );
+  packed.dependencies = { [engine]: packed.dependencies[engine] };
+  packed.bundleDependencies = [engine];
   writeFileSync(manifest, `${JSON.stringify(packed, null, 2)}\n`);
 } else if (action === 'restore') {
   renameSync(saved, manifest);

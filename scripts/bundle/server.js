@@ -18,7 +18,7 @@ const bundle = await rolldown({
   platform: 'node',
   // Otherwise graphql looks for a second copy of itself, a quarter of the time that an operation takes.
   transform: { define: { 'process.env.NODE_ENV': '"production"' } },
-  external: ['classic-level', 'pg'],
+  external: ['classic-level', 'pg-native'],
   plugins: [ofSources(server), directValues, bundled.plugin],
   // Files next to a module that reads them, such as the sandbox's video, are copied into dist too.
   experimental: { resolveNewUrlToAsset: true },
