@@ -57,10 +57,10 @@ export function button(text: string, onClick: () => void): HTMLButtonElement {
 }
 
 /** The element of the document with this id. @throws Error where the document has none */
-export function byId<Kind extends HTMLElement = HTMLElement>(id: string): Kind {
+export function byId(id: string): HTMLElement {
   const element = document.getElementById(id);
   if (!element) throw new Error(`The document has no #${id}.`);
-  return element as Kind;
+  return element;
 }
 
 /**

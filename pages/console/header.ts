@@ -45,7 +45,7 @@ export function startAskingToken(useToken: (token: string) => void): void {
 }
 
 function token(): HTMLInputElement {
-  return byId<HTMLInputElement>('token');
+  return byId('token') as HTMLInputElement;
 }
 
 function showPill(word: string, kind: string): void {

@@ -22,7 +22,7 @@ const sections: readonly [id: string, content: (state: ConsoleState) => Child][]
   ['cache', cache],
   ['events-table', (state) => events(state, search.value)],
 ];
-const search = byId<HTMLInputElement>('events-search');
+const search = byId('events-search') as HTMLInputElement;
 const usage = new UsageTable();
 let latest: ConsoleState | null = null;
 

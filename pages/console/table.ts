@@ -26,7 +26,7 @@ export function table<Row>(
   );
   return html(
     'div',
-    { class: 'scroll', role: 'region', 'aria-label': name },
+    { class: 'scroll', role: 'region', 'aria-label': name, tabindex: '0' },
     html('table', {}, html('thead', {}, html('tr', {}, heads)), html('tbody', {}, body)),
   );
 }

@@ -117,11 +117,7 @@ export function jobs({ at, jobs: all }: ConsoleState): Child {
     ['ID', 'text', ({ id }) => span('id', id)],
     ['Name', 'text', ({ name }) => span('name', name)],
     ['Caller', 'text', (row) => callersInCell([row])],
-    [
-      'State',
-      'text',
-      ({ state }) => span(`tag ${moods[state as never] ?? ''}`, state.toLowerCase()),
-    ],
+    ['State', 'text', ({ state }) => span(`tag ${moods.get(state) ?? ''}`, state.toLowerCase())],
     ['Rows', 'text', rowsOf],
     [
       'Requests',
@@ -153,7 +149,11 @@ export function jobs({ at, jobs: all }: ConsoleState): Child {
   ];
 }
 
-const moods = { DONE: 'good', FAILED: 'bad', PAUSED: 'warn' };
+const moods = new Map([
+  ['DONE', 'good'],
+  ['FAILED', 'bad'],
+  ['PAUSED', 'warn'],
+]);
 
 function rowsOf({ rowsDone, rowsTotal }: JobRow): Child {
   if (rowsTotal === null) return count(rowsDone);

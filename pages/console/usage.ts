@@ -26,9 +26,9 @@ const dimensions = Object.keys(heads) as UsageDimension[];
  */
 export class UsageTable {
   token = '';
-  readonly #form = byId<HTMLFormElement>('usage-form');
-  readonly #from = byId<HTMLInputElement>('usage-from');
-  readonly #to = byId<HTMLInputElement>('usage-to');
+  readonly #form = byId('usage-form') as HTMLFormElement;
+  readonly #from = byId('usage-from') as HTMLInputElement;
+  readonly #to = byId('usage-to') as HTMLInputElement;
   #latest = new AbortController();
   /** Of the upstreams, by their names. */
   #titles: ReadonlyMap<string | null, string> = new Map();
@@ -71,7 +71,7 @@ export class UsageTable {
     this.#latest = new AbortController();
     const { signal } = this.#latest;
     const data = new FormData(this.#form);
-    const by = data.getAll('by').join(',');
+    const by = data.getAll('by').map(String).join(',');
     const period = { from: this.#from.value, to: this.#to.value };
     const query = new URLSearchParams({ ...period, by });
     try {

@@ -9,9 +9,9 @@ const KEY = 'gateway:token';
  * browser's tab is open, and is in no address.
  */
 export class Token {
-  readonly #form = byId<HTMLFormElement>('token');
+  readonly #form = byId('token') as HTMLFormElement;
   readonly #opener = byId('token-button');
-  readonly #field = byId<HTMLInputElement>('token-field');
+  readonly #field = byId('token-field') as HTMLInputElement;
   readonly #onChange: () => void;
   #token = kept();
   /** Whether an answer has come with the token that there is. */

@@ -132,7 +132,15 @@ describe('the image', () => {
   });
 
   it('holds the program, what says that it consists of modules, the licences, and nothing else', () => {
-    expect(readdirSync(app).sort()).toEqual(['LICENSE', 'dist', 'package.json', 'state']);
+    expect(readdirSync(app).sort()).toEqual([
+      'LICENSE',
+      'dist',
+      'node_modules',
+      'package.json',
+      'state',
+    ]);
+    expect(readdirSync(join(app, 'node_modules'))).toContain('classic-level');
+    expect(readdirSync(join(app, 'node_modules'))).not.toContain('graphql');
     const built = readdirSync(join(app, 'dist')).sort();
     expect(built).toEqual([
       'THIRD-PARTY-NOTICES.txt',
@@ -143,7 +151,7 @@ describe('the image', () => {
       'pages',
       'sbom.cdx.json',
     ]);
-    const files = readdirSync(app, { recursive: true, encoding: 'utf8' });
+    const files = readdirSync(join(app, 'dist'), { recursive: true, encoding: 'utf8' });
     expect(files.filter((path) => /\.map(\.br|\.gz)?$|\.ts$|bundled|made-from/.test(path))).toEqual(
       [],
     );
@@ -191,6 +199,7 @@ describe('the image', () => {
       'counts.log',
       'jobs',
       'leases.log',
+      'store',
       'usage',
       'writes.log',
     ]);

@@ -33,7 +33,7 @@ async function found(type: string, id: number, world: World = stage.world): Prom
   const others =
     root && `byId: ${root}(id: $id) { ${selection} } byText: ${root}(id: ${id}) { ${selection} }`;
   const query = `query ($id: ID!) { node(id: $id) { ... on ${type} { ${selection} } } ${others} }`;
-  return Object.values(await world.data<Row>(query, { id: globalIdOf(type, id) }));
+  return Object.values(await world.data(query, { id: globalIdOf(type, id) }));
 }
 
 describe('A creation shows in every later read, where the list was kept and the item known to be missing:', () => {

@@ -103,7 +103,7 @@ describe('the records in STATE_DIR', () => {
         madeAt: null,
         report: () => {},
       });
-    const claimed = await claim();
+    const claimed = claim();
     if (claimed.kind !== 'owned') throw new Error(claimed.kind);
     claimed.record.ended({ kind: 'done', value: { id: 7 } });
     expect(claim()).toMatchObject({ kind: 'final', outcome: { value: { id: 7 } } });
