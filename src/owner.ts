@@ -109,8 +109,8 @@ class ServingProcess implements Member {
     this.#forwarding.endStreams();
     if (this.#gateway) await this.#gateway.close();
     else {
-      const ports = [this.#ports.callers, this.#ports.operators];
-      await Promise.all(ports.map((port) => port?.close()));
+      const { callers, operators } = this.#ports;
+      await Promise.all([callers.close(), operators?.close()]);
     }
     await this.#owned?.store.close();
     await this.#forwarding.close();
