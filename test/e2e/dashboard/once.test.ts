@@ -18,7 +18,8 @@ describeWith([chromium, dashboardPackages], 'what a person does once on the dash
 
   beforeAll(async () => {
     world = await startDashboard({
-      env: { LINKS_TIMEOUT_MS: '1000' },
+      // Longer than a look at the page takes while a request is held.
+      env: { LINKS_TIMEOUT_MS: '6000' },
     });
     page = await world.open();
     await wholeView(page);
