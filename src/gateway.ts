@@ -22,7 +22,6 @@ import { budgetGauges } from './operators/budget-gauges.ts';
 import { classQuotas } from './operators/class-quotas.ts';
 import { startFacts, startReport } from './operators/start-report.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
-import { inBackground } from './scheduling/at-once.ts';
 import { type Clock, endingClock, systemClock } from './scheduling/clock.ts';
 import { schema } from './schema.ts';
 import { createCountHistory } from './series/saved-series.ts';
@@ -31,7 +30,7 @@ import type { Owner } from './store/engine.ts';
 import { openJournal } from './upstream/budget/journal/file-journal.ts';
 import { type Journal, keysAreNew, noJournal } from './upstream/budget/journal/journal.ts';
 import { Cache } from './upstream/cache/cache.ts';
-import { ProcessGenerations } from './upstream/cache/generations.ts';
+import { Generations } from './upstream/cache/generations.ts';
 import { SavedCache } from './upstream/cache/saved/saved-cache.ts';
 import { FaultWatch, type Subject } from './upstream/diagnosis.ts';
 import { RowLocks } from './upstream/idempotency/row-locks.ts';
@@ -109,7 +108,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
   const digest = createDigest(randomBytes(32).toString('base64'));
   const maxBytes = entryBytes(config.cacheMaxBytes);
   const journal = overrides.journal ?? createJournal(config, clock, complain);
-  const generations = new ProcessGenerations();
+  const generations = new Generations();
   const cache = new Cache({ clock, maxBytes, generations });
   const isOwned = (): boolean => journal.folder !== null;
   // On the sandbox, the folder is not this process's own.
@@ -171,7 +170,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
         const facts = { upstream, setting: `${upstream}_API_KEY_FILE` };
         events.emit('notice', { message: 'API key replaced', facts });
         const client = backends.clients.find((each) => each.upstream === upstream);
-        inBackground(Promise.resolve(client?.forget(before)));
+        client?.forget(before);
       },
     });
   const keys = {

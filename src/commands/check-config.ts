@@ -5,8 +5,8 @@ import { exitCode } from './faults.ts';
 
 /**
  * Prints the value of each setting. With `--probe` it also sends one request to each upstream, which counts
- * against its rate limit, and connects to Redis: the process then exits with 2 if a setting must be corrected, and
- * with 1 if something is unreachable.
+ * against its rate limit: the process then exits with 2 if a setting must be corrected, and with 1 if something is
+ * unreachable.
  * @throws UsageError for another argument, ConfigError for an invalid configuration.
  */
 export async function checkConfig(

@@ -23,8 +23,8 @@ Usage: links-market-gateway [command] [options]
     --url URL       address of the gateway; default: http://127.0.0.1:4000
     --format F      jsonl or csv; default: jsonl
   check-config    Prints the value of each setting. Same as --check-config.
-    --probe         also sends one request to each API within its rate limit, connects to Redis if configured, and
-                    reports what is wrong; a gateway running with these settings sends the requests instead
+    --probe         also sends one request to each API within its rate limit and reports what is wrong; a gateway
+                    running with these settings sends the requests instead
   print-schema    Prints the schema as SDL.
 
   -h, --help      Prints this help.
@@ -37,7 +37,7 @@ Settings (${settings.length}; a secret can also be read from the file in NAME_FI
 ${settings.map(({ name, default: value, doc }) => `  ${name}${value === null ? '' : ` = ${value}`}\n      ${doc}`).join('\n')}
 
 Exit codes: 0 after a clean shutdown, 1 after a failure, 2 for an invalid configuration or command line. A probe exits with 2
-if a setting must be corrected, and with 1 if an API or Redis is unreachable. An export exits with 2 for an invalid query, and with
+if a setting must be corrected, and with 1 if an API is unreachable. An export exits with 2 for an invalid query, and with
 3 if it is complete but rows have errors.
 SIGTERM and SIGINT complete running requests; a second signal ends the process at once. Bugs are logged as unexpected errors.
 An uncaught exception also shuts the process down, with exit code 1.

@@ -11,7 +11,7 @@ const byName: ReadonlyMap<string, Setting> = new Map(
 );
 
 /**
- * Variables that Kubernetes, not the operator, sets for a service called `links`, `market` or `redis`, and those of other
+ * Variables that Kubernetes, not the operator, sets for a service called `links` or `market`, and those of other
  * programs.
  */
 const notOurs =

@@ -27,8 +27,7 @@ interface OwnKeyOptions {
  * changes, at most two seconds later, so that it is replaced without a restart. A file that cannot be used changes nothing.
  *
  * Each key has a partition of its own, by a digest: another key can belong to another account, so nothing that was read
- * with one is shown for the other, and each has its own window, as the upstream counts by key. Replicas with the same
- * key share both.
+ * with one is shown for the other, and each has its own window, as the upstream counts by key.
  */
 export class OwnKey {
   /** What goes upstream from now on. A field, as it is read for each list of each operation. */

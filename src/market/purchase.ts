@@ -33,7 +33,7 @@ const fields = {
 export interface Purchase extends Decoded<typeof fields> {
   /** As the upstream spells it. */
   readonly code: string;
-  /** As it was requested, which finds it again; absent in what a replica of an older version has shared. */
+  /** As it was requested, which finds it again; absent in what an older version has saved. */
   readonly requested?: string;
   readonly item: Item | null;
 }

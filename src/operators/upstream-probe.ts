@@ -17,7 +17,7 @@ import type { Witnessed } from '../upstream/wire/exchange.ts';
 
 /** The result of a probe. */
 export interface Probed {
-  /** A line or more for each upstream, and for Redis. */
+  /** A line or more for each upstream. */
   readonly lines: readonly string[];
   /** `configuration` if a setting can fix any of the problems. */
   readonly wrong: 'nothing' | Finding['at'];

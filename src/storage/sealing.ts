@@ -5,26 +5,26 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } f
  * that older and newer versions neither find nor decrypt each other's data.
  */
 const SEALED_FORMAT = 1;
-/** Raised when what scripts store changes, or what scopes are called, so that replicas from before and after do not count side by side. */
+/** Raised when what scopes are called changes. */
 const STATE_FORMAT = 3;
-/** Of 12 bytes, as GCM wants it; at random, since several processes seal under one key. */
+/** Of 12 bytes, as GCM wants it; at random, since each process seals under the same key. */
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 /** 132 bits: no two texts will ever have one name. */
 const NAME_CHARACTERS = 22;
 
-/** Encrypts data in Redis or in a file, and detects data that was written without the secret. */
+/** Encrypts data in files, and detects data that was written without the secret. */
 export interface Sealing {
   /**
    * Name of anything that must not be readable where it is stored: of an entry, a budget, a caller, a partition.
-   * Equal texts of one kind have equal names on all replicas.
+   * Equal texts of one kind have equal names in all processes.
    */
   readonly name: (kind: string, text: string) => string;
   /** Turns a text into bytes that only holders of the secret can read, or put under this name. */
   readonly seal: (name: string, text: string) => Buffer;
   /** The data encrypted under this name; `null` for anything else. Never throws. */
   readonly open: (name: string, sealed: Buffer) => string | null;
-  /** Of secret and format: equal on replicas that understand each other. Reveals nothing of the secret. */
+  /** Of secret and format: equal in processes that understand each other. Reveals nothing of the secret. */
   readonly fingerprint: string;
 }
 

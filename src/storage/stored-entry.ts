@@ -1,15 +1,13 @@
 import { jsonMembers } from './json-members.ts';
 
 /** Raised when the members below, or the values that decoders make, change in a way that readers must notice. */
-const ENTRY_FORMAT = 1;
+const ENTRY_FORMAT = 2;
 
 /** A response as it is stored, before encryption. Its readers determine its ttl and tags: they have the read. */
 export interface StoredEntry {
-  /** On the clock that all replicas share: when its request was granted. */
+  /** When its request was granted, in milliseconds since 1970. */
   readonly storedAt: number;
-  /** The epoch of Redis in which it was requested. */
-  readonly epoch: string;
-  /** The latest write that it is known to show, counted within its epoch. */
+  /** The latest write that it is known to show. */
   readonly asOf: number;
   /** The decoded response. */
   readonly value: unknown;
@@ -19,18 +17,17 @@ export interface StoredEntry {
 
 /** Writes an entry as JSON. */
 export function encodeEntry(entry: StoredEntry): string {
-  const { storedAt, epoch, asOf, bytes, value } = entry;
-  return JSON.stringify({ format: ENTRY_FORMAT, storedAt, epoch, asOf, bytes, value });
+  const { storedAt, asOf, bytes, value } = entry;
+  return JSON.stringify({ format: ENTRY_FORMAT, storedAt, asOf, bytes, value });
 }
 
 /** Reads what `encodeEntry` wrote; `null` for anything else, of another format too. Never throws. */
 export function decodeEntry(text: string): StoredEntry | null {
   const members = jsonMembers(text);
   if (members['format'] !== ENTRY_FORMAT || !Object.hasOwn(members, 'value')) return null;
-  const { storedAt, epoch, asOf, bytes, value } = members;
-  if (!isFinite(storedAt) || typeof epoch !== 'string' || epoch === '') return null;
-  if (!isCount(asOf) || !isCount(bytes)) return null;
-  return { storedAt, epoch, asOf, value, bytes };
+  const { storedAt, asOf, bytes, value } = members;
+  if (!isFinite(storedAt) || !isCount(asOf) || !isCount(bytes)) return null;
+  return { storedAt, asOf, value, bytes };
 }
 
 function isFinite(value: unknown): value is number {

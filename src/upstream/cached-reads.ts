@@ -3,7 +3,6 @@ import type { Digest } from '../digest.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { EventStream } from '../observe/event-stream.ts';
 import type { Resource } from '../resources.ts';
-import type { AtOnce } from '../scheduling/at-once.ts';
 import type { Answer, Cache, CacheEntry, Freshness, Hit } from './cache/cache.ts';
 import {
   EVERYTHING,
@@ -103,7 +102,7 @@ export class CachedReads {
     if (hit.state !== 'fresh' && authorization.refusedAt(credential) !== undefined)
       return undefined;
     if (!credential.ofCaller) return hit;
-    // Another replica may know that a caller's key was rejected.
+    // A caller's key may have been rejected since.
     const everything = everythingOf(scopeOfKey(key));
     return cache.holds([everything], hit.entry.stamp.generation) ? hit : undefined;
   }
@@ -216,7 +215,7 @@ export class CachedReads {
     return true;
   }
 
-  /** Stores a response that another replica, or the process before, has read, unless a write has invalidated it since. */
+  /** Stores a response that the process before has read, unless a write has invalidated it since. */
   adopt(of: KeyedRead, { bytes, stamp, value }: Answer): boolean {
     const { page } = of.read;
     const { cache } = this.#options;
@@ -232,7 +231,7 @@ export class CachedReads {
    * that.
    */
   waited<T>({ entry, of, tags }: ReadInFlight<T>, value: T, { awaited }: Receipt): void {
-    // Another replica's response is in the cache.
+    // A response of the process before is in the cache.
     const known = entry ?? this.#options.cache.peek(of.key)?.entry;
     if (known?.value !== value) return;
     // All tags by which a write can have affected it since its request was sent.
@@ -252,21 +251,19 @@ export class CachedReads {
   }
 
   /** Makes every entry with one of these tags invalid. See `Cache.touch`. */
-  touch(tags: readonly string[], credential: Credential, permit?: string): AtOnce<void> {
+  touch(tags: readonly string[], credential: Credential, permit?: string): void {
     const { cache, saved } = this.#options;
     const scoped = this.tagsOf(tags, credential);
-    const touched = cache.touch(scoped, permit);
+    cache.touch(scoped);
     saved?.wrote('touched', scoped, credential, permit);
-    return touched;
   }
 
   /** Marks every entry with one of these tags as a fallback. See `Cache.doubt`. */
-  doubt(tags: readonly string[], credential: Credential, permit?: string): AtOnce<void> {
+  doubt(tags: readonly string[], credential: Credential, permit?: string): void {
     const { cache, saved } = this.#options;
     const scoped = this.tagsOf(tags, credential);
-    const doubted = cache.doubt(scoped, permit);
+    cache.doubt(scoped);
     saved?.wrote('doubted', scoped, credential, permit);
-    return doubted;
   }
 
   /**

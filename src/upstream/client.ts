@@ -4,7 +4,6 @@ import type { Digest } from '../digest.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { EventStream } from '../observe/event-stream.ts';
 import type { Resource } from '../resources.ts';
-import type { AtOnce } from '../scheduling/at-once.ts';
 import { Budgets, type KeyState, processBudgets } from './budget/budgets.ts';
 import { type Journal, keysAreNew } from './budget/journal/journal.ts';
 import type { ReservedShares } from './budget/law/document.ts';
@@ -154,7 +153,7 @@ export class Client {
   /**
    * Removes all data read with a key that was rejected or is no longer used. Requests in flight complete with that key for the callers that wait for them.
    */
-  forget(credential: Credential): AtOnce<void> {
+  forget(credential: Credential): void {
     const { cache, onForgotten } = this.#options;
     const { partition } = credential;
     const scope = scopeOf(this.upstream, partition);
@@ -164,7 +163,7 @@ export class Client {
     onForgotten?.(partition);
     // Notifies watchers, which can read again immediately.
     cache.forget(scope);
-    return this.cached.touch([EVERYTHING], credential);
+    this.cached.touch([EVERYTHING], credential);
   }
 
   get upstream(): UpstreamName {

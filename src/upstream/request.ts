@@ -92,10 +92,10 @@ export interface PageTraits<T> {
   lateTags(value: T): readonly string[];
   /** Replace the late tags, which are unknown while the response is in flight. */
   readonly inFlightTags: readonly string[];
-  /** Additional tags of the response for other replicas, which do not know the other entries here. */
+  /** Additional tags of a response of the process before, which knew other entries. */
   readonly elsewhereTags: readonly string[];
   /**
-   * Converts a response that another replica has read. `askedAt` is on the clock of the cache, as for `stamped`.
+   * Converts a response that the process before has read. `askedAt` is on the clock of the cache, as for `stamped`.
    */
   adopt(value: T, askedAt: number): T;
   /** Called with the request time of a response of this process, if others may be adopted beside it. */
@@ -335,19 +335,8 @@ export interface JudgeContext {
 
 /** When, and as of which write, a response was requested: determined when its request is sent. */
 export interface Stamp {
-  /** On the clock of the cache, which all processes with its entries share. */
+  /** On the clock of the cache. */
   readonly storedAt: number;
   /** The latest write that the response is known to include. */
   readonly generation: number;
-  /** The same for other replicas. */
-  readonly shared?: SharedStamp;
-}
-
-/** When, and as of which write, a response was requested, on the clock shared by replicas. */
-interface SharedStamp {
-  /** On the clock that they share. */
-  readonly at: number;
-  /** Identifies their shared data, within which writes are numbered. */
-  readonly epoch: string;
-  readonly asOf: number;
 }

@@ -1,6 +1,6 @@
 import type { Credential } from '../auth/credential.ts';
 import { GatewayError } from '../errors.ts';
-import { type AtOnce, inBackground } from '../scheduling/at-once.ts';
+import { inBackground } from '../scheduling/at-once.ts';
 import type { Budget, Slot } from './budget/budget.ts';
 import type { Budgets } from './budget/budgets.ts';
 import type { CachedReads } from './cached-reads.ts';
@@ -18,20 +18,13 @@ import { type Failure, readError, writeError } from './wire/failure.ts';
 import { WireError } from './wire/send.ts';
 import type { Wire } from './wire/wire.ts';
 
-/** The result for the caller, and for others. */
-interface Settled<T> {
-  readonly outcome: Outcome<T>;
-  /** Resolves when no reader gets the state before it any more. */
-  readonly touched?: AtOnce<void>;
-}
-
 /** A request for one operation alone. */
 interface Unshared<T> {
   readonly call: Call<T>;
   readonly lane: 'write' | 'interactive';
   /** The scoped tags that it can invalidate, if it is a write. */
   readonly tags: readonly string[];
-  readonly settle: (answered: Answered<T>, slot: Slot) => Settled<T>;
+  readonly settle: (answered: Answered<T>, slot: Slot) => Outcome<T>;
   readonly record?: SendRecord<T> | undefined;
   /** Its place among the writers of its row. */
   readonly lock?: RowLock | undefined;
@@ -77,41 +70,38 @@ export class Writes {
     const { credential } = access;
     const { cached } = this.#options;
     const tags = cached.tagsOf(write.mayTouch ?? write.touches(null), credential);
-    const settle = (answered: Answered<T>, { id }: Slot): Settled<T> => {
+    const settle = (answered: Answered<T>, { id }: Slot): Outcome<T> => {
       if (answered.kind === 'value') {
         const { value } = answered;
         this.#ends(write, credential, true);
         access.caller.receipt.messages.add(answered.message());
-        return { outcome: { value }, touched: cached.touch(write.touches(value), credential, id) };
+        cached.touch(write.touches(value), credential, id);
+        return { value };
       }
       return this.#settleFailed(write, answered.failure, { credential, id });
     };
     return this.#send({ call: write, lane: 'write', tags, settle, ...more }, access);
   }
 
-  /** A write with an unknown outcome has happened: resolves when no reader gets the state before it any more. */
-  found<T>(write: Write<T>, value: T, { credential }: Access): AtOnce<void> {
+  /** A write with an unknown outcome has happened: no reader gets the state before it any more. */
+  found<T>(write: Write<T>, value: T, { credential }: Access): void {
     this.#ends(write, credential, true);
-    return this.#options.cached.touch(write.touches(value), credential);
+    this.#options.cached.touch(write.touches(value), credential);
   }
 
   #settleFailed<T>(
     write: Write<T>,
     failure: Failure,
     { credential, id }: { readonly credential: Credential; readonly id: string | undefined },
-  ): Settled<T> {
+  ): Outcome<T> {
     const { cached, upstream } = this.#options;
     const error: GatewayError = writeError(upstream, failure, write.check);
-    const outcome = { error };
     // A response "not found" means that cached data of the object is also outdated.
     const isOutdated = !(failure instanceof WireError) && failure.kind === 'absent';
-    let touched: AtOnce<void> = undefined;
     if (isOutdated || error.code === 'OUTCOME_UNKNOWN') this.#ends(write, credential, isOutdated);
-    if (isOutdated) touched = cached.touch(write.touches(null), credential, id);
-    else if (error.code === 'OUTCOME_UNKNOWN') {
-      touched = cached.doubt(write.touches(null), credential, id);
-    }
-    return { outcome, touched };
+    if (isOutdated) cached.touch(write.touches(null), credential, id);
+    else if (error.code === 'OUTCOME_UNKNOWN') cached.doubt(write.touches(null), credential, id);
+    return { error };
   }
 
   /** The row that a write deletes has no further history. */
@@ -136,11 +126,10 @@ export class Writes {
   }
 
   #read<T>(call: Call<T>, access: Access, lane: Unshared<T>['lane']): Promise<T> {
-    const settle = (answered: Answered<T>): Settled<T> => {
-      if (answered.kind === 'value') return { outcome: { value: answered.value } };
-      const error = readError(this.#options.upstream, answered.failure);
-      return { outcome: { error } };
-    };
+    const settle = (answered: Answered<T>): Outcome<T> =>
+      answered.kind === 'value'
+        ? { value: answered.value }
+        : { error: readError(this.#options.upstream, answered.failure) };
     return this.#send({ call, lane, tags: [], settle }, access);
   }
 
@@ -208,7 +197,6 @@ export class Writes {
     const { cached, wire } = this.#options;
     this.#count += 1;
     const key = `unshared ${this.#count}`;
-    const settled: Settled<T>[] = [];
     for (let turn = await waiters.turn(); turn; turn = await waiters.turn()) {
       const slot = turn;
       if (record) {
@@ -229,16 +217,14 @@ export class Writes {
         settle: (answered) => {
           answer = answered;
           const one = settle(answered, slot);
-          settled.push(one);
           slot.end(answered.feedback);
-          return one.outcome;
+          return one;
         },
       });
       cached.unsent(credential, slot.id);
       if (record && !answer) record.stayed(outcome);
       if (!outcome) continue;
       try {
-        await settled[0]?.touched;
         if (record && answer) record.answered(answer);
       } finally {
         waiters.end(outcome);

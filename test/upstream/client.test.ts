@@ -81,7 +81,7 @@ describe('Reader.read', () => {
     const { caller, credential } = access();
     expect(await reader.read(read('a'), { caller, credential })).toEqual(value);
     expect(caller.receipt.summary).toMatchObject({ stale: 1, maxAgeMs: 3000 });
-    void cache.touch(tag('a'));
+    cache.touch(tag('a'));
     await expect(reader.read(read('a'), access())).rejects.toThrow('is unavailable');
   });
 
@@ -92,7 +92,7 @@ describe('Reader.read', () => {
     upstream.onRequest = () => {};
     const answer = reader.read(read('a'), access());
     const before = await upstream.arrival(2);
-    void cache.touch(tag('a'));
+    cache.touch(tag('a'));
     await clock.advance(300);
     (await upstream.arrival(3)).answer({ is: 'new' });
     expect(await answer).toEqual({ is: 'new' });
@@ -121,7 +121,7 @@ describe('Reader.read', () => {
     upstream.onRequest = () => {};
     const before = reader.read(read('a'), access());
     const old = await upstream.arrival(2);
-    void cache.touch(tag('a'));
+    cache.touch(tag('a'));
     const after = reader.read(read('a'), access());
     (await upstream.arrival(3)).answer({ is: 'new' });
     expect(await after).toEqual({ is: 'new' });
@@ -138,7 +138,7 @@ describe('Reader.read', () => {
     const first = reader.read(read('first'), patient());
     const arrival = await upstream.arrival(1);
     const before = reader.read(read('a'), patient());
-    void cache.touch(tag('a'));
+    cache.touch(tag('a'));
     const after = reader.read(read('a'), patient());
     upstream.onRequest = (each) => each.answer({});
     arrival.answer({});

@@ -17,7 +17,7 @@ export interface VerifiedToken {
 const MAX_BYTES = 8 * 1024 * 1024;
 /** Memory of one entry besides the caller's name, measured: its digest, the maps' own records, the objects. */
 const BYTES_PER_TOKEN = 600;
-/** Tokens of one caller: more than replicas of a service have, and less than a tenth of all. */
+/** Tokens of one caller: more than the processes of a service have, and less than a tenth of all. */
 const MAX_PER_CALLER = 1000;
 
 /**

@@ -13,7 +13,7 @@ const KEY_BYTES = 32;
 const CIPHER = 'aes-256-ctr';
 
 /**
- * Seals secret texts for ids, as AES-SIV does: the same text gives the same id, on every replica and after a restart,
+ * Seals secret texts for ids, as AES-SIV does: the same text gives the same id, also after a restart,
  * and only a holder of the credential can open it. No upstream request.
  */
 export class Seal {

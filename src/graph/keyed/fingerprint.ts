@@ -16,7 +16,7 @@ interface ReadableFile {
 
 /**
  * Makes fingerprints of inputs: equal inputs have equal ones, and without the credential nothing of an input can be
- * guessed from them. The secret is derived from the credential, so it is the same on all replicas and after a restart.
+ * guessed from them. The secret is derived from the credential, so it is the same after a restart.
  */
 export class Fingerprints {
   /** Names the secret. It reveals nothing about the credential, and identifies it. */

@@ -5,7 +5,7 @@ export function fold(text: string | null | undefined): string {
 
 /**
  * A text as it is sorted: also without accents, so that `É` is next to `e`. It depends on no locale, so that all
- * replicas sort alike.
+ * machines sort alike.
  */
 export function sortKey(text: string): string {
   return fold(text)

@@ -71,8 +71,7 @@ const MOST_TRIES = 3;
  *
  * Several processes can share it. No file system writes a file only if its writer is still the owner of a lease, so
  * each owner of a job has files of its own, in a folder with a number that only one process can create: what a former
- * owner writes after it was suspended is in files that are not read. The numbers are made here and not in Redis, which
- * can lose them.
+ * owner writes after it was suspended is in files that are not read.
  */
 export class JobFolder<R> {
   readonly #options: JobFolderOptions<R>;

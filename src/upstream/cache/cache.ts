@@ -1,8 +1,7 @@
 import { BoundedMap } from '../../bounded-map.ts';
-import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import type { Stamp } from '../request.ts';
-import { type Generations, ProcessGenerations, type TouchListener } from './generations.ts';
+import { Generations, type TouchListener } from './generations.ts';
 import { everythingOf, scopeOfKey } from './key.ts';
 
 /** How long a response can be used, in milliseconds, each period after the previous one. */
@@ -73,7 +72,7 @@ export class Cache {
     readonly generations?: Generations | undefined;
   }) {
     this.#clock = options.clock;
-    this.#generations = options.generations ?? new ProcessGenerations();
+    this.#generations = options.generations ?? new Generations();
     this.#entries = new BoundedMap({
       max: options.maxBytes,
       // The size of a key and the bookkeeping of an entry, without the response itself.
@@ -92,7 +91,7 @@ export class Cache {
 
   /** Changes after every added or removed entry and after every write. */
   get version(): number {
-    return this.#version + this.#generations.shifts;
+    return this.#version + this.#generations.latest;
   }
 
   /** The stamp for the response to a request that is sent now. */
@@ -105,22 +104,19 @@ export class Cache {
     return this.#generations.holds(tags, generation);
   }
 
-  /** Whether a response requested at a generation includes every confirmed write of all replicas. */
+  /** Whether a response requested at a generation includes every confirmed write. */
   isCurrent(tags: readonly string[], generation: number): boolean {
     return this.#generations.validity(tags, generation) === 'valid';
   }
 
-  /**
-   * Invalidates every response with one of these tags, stored or in flight: here immediately, and on all replicas when
-   * the promise resolves. `permit` names the slot of the write.
-   */
-  touch(tags: readonly string[], permit?: string): AtOnce<void> {
-    return this.#generations.touch(tags, permit);
+  /** Invalidates every response with one of these tags, stored or in flight. */
+  touch(tags: readonly string[]): void {
+    this.#generations.touch(tags);
   }
 
   /** Like `touch`, for a write with an unknown outcome: responses are served if nothing newer is available. */
-  doubt(tags: readonly string[], permit?: string): AtOnce<void> {
-    return this.#generations.doubt(tags, permit);
+  doubt(tags: readonly string[]): void {
+    this.#generations.doubt(tags);
   }
 
   /** The entry of a key if it is still usable. */
@@ -235,8 +231,6 @@ export class Cache {
     let state: EntryState = ageMs < ttlMs ? 'fresh' : 'stale';
     if (ageMs >= staleUntilMs) state = 'fallback';
     if (validity === 'valid') return { entry, state, ageMs };
-    if (validity === 'hidden') return undefined;
-    if (validity === 'fallback-only') return { entry, state: 'fallback', ageMs };
-    return { entry, state: state === 'fresh' ? 'stale' : state, ageMs };
+    return { entry, state: 'fallback', ageMs };
   }
 }

@@ -1,4 +1,3 @@
-import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { WriteKind } from './saved/saved-lines.ts';
 
 /**
@@ -7,37 +6,10 @@ import type { WriteKind } from './saved/saved-lines.ts';
  * | state           | writes since its request was sent                      | use                           |
  * |-----------------|--------------------------------------------------------|-------------------------------|
  * | `valid`         | none has affected it                                   | as its age allows             |
- * | `unconfirmed`   | none known here; other replicas may have confirmed one | as its age allows, but stale  |
- * | `fallback-only` | one of unknown outcome, or the shared memory was lost  | if nothing newer is available |
- * | `hidden`        | as in the two rows above, and settings forbid doubt    | not at present                |
+ * | `fallback-only` | one of unknown outcome                                 | if nothing newer is available |
  * | `invalid`       | a confirmed one                                        | never: the entry is removed   |
  */
-export type Validity = 'valid' | 'unconfirmed' | 'fallback-only' | 'hidden' | 'invalid';
-
-/**
- * Numbers the writes, and records for each tag the latest one that affected it. A response has the generation at which
- * its request was sent, and is unusable when one of its tags has a later one. So a read that was in flight during a
- * write is neither cached nor shared with later readers. A write with an unknown outcome is a doubt: earlier entries
- * are kept in case nothing newer is available.
- */
-export interface Generations {
-  /** The number of the latest write. */
-  readonly latest: number;
-  /** Changes whenever the state of a response can have changed. */
-  readonly shifts: number;
-  /** Whether no write known here, with any outcome, has affected one of these tags since a generation. */
-  holds(tags: readonly string[], generation: number): boolean;
-  validity(tags: readonly string[], generation: number): Validity;
-  /**
-   * A write has invalidated every response with one of these tags: here immediately, and on all replicas when the
-   * promise resolves. `permit` names the slot of the write.
-   */
-  touch(tags: readonly string[], permit?: string): AtOnce<void>;
-  /** A write with an unknown outcome makes every response with one of these tags `fallback-only`. See `touch`. */
-  doubt(tags: readonly string[], permit?: string): AtOnce<void>;
-  /** Notifies a listener of every write from now on. */
-  onTouch(listener: TouchListener): void;
-}
+export type Validity = 'valid' | 'fallback-only' | 'invalid';
 
 /**
  * Called with the tags that writes have affected: when responses become outdated, and again when new ones can be
@@ -57,8 +29,13 @@ function untouched(
   return latest.size === 0 || tags.every((tag) => (latest.get(tag) ?? 0) <= generation);
 }
 
-/** The writes of a process without replicas. */
-export class ProcessGenerations implements Generations {
+/**
+ * Numbers the writes, and records for each tag the latest one that affected it. A response has the generation at which
+ * its request was sent, and is unusable when one of its tags has a later one. So a read that was in flight during a
+ * write is neither cached nor shared with later readers. A write with an unknown outcome is a doubt: earlier entries
+ * are kept in case nothing newer is available.
+ */
+export class Generations {
   readonly #touched = new Map<string, number>();
   readonly #doubted = new Map<string, number>();
   readonly #listeners: TouchListener[] = [];
@@ -66,11 +43,8 @@ export class ProcessGenerations implements Generations {
   /** Responses from before this generation are invalid, regardless of their tags. */
   #floor = 0;
 
+  /** The number of the latest write: changes whenever the state of a response can have changed. */
   get latest(): number {
-    return this.#latest;
-  }
-
-  get shifts(): number {
     return this.#latest;
   }
 
@@ -102,6 +76,7 @@ export class ProcessGenerations implements Generations {
     for (const [tag, generation] of this.#doubted) yield { kind: 'doubted', tag, generation };
   }
 
+  /** Whether no write, with any outcome, has affected one of these tags since a generation. */
   holds(tags: readonly string[], generation: number): boolean {
     return this.validity(tags, generation) === 'valid';
   }
@@ -111,14 +86,17 @@ export class ProcessGenerations implements Generations {
     return untouched(tags, generation, this.#doubted) ? 'valid' : 'fallback-only';
   }
 
+  /** A write has invalidated every response with one of these tags. */
   touch(tags: readonly string[]): void {
     this.#record(tags, this.#touched);
   }
 
+  /** A write with an unknown outcome makes every response with one of these tags `fallback-only`. */
   doubt(tags: readonly string[]): void {
     this.#record(tags, this.#doubted);
   }
 
+  /** Notifies a listener of every write from now on. */
   onTouch(listener: TouchListener): void {
     this.#listeners.push(listener);
   }

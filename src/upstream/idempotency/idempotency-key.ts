@@ -14,7 +14,7 @@ export interface KeyedReport {
 
 /** Names the record of a key. No member reveals the key or its caller. See `Source.nameKey`. */
 export interface KeyName {
-  /** A hash of the caller, the credential and the key. Equal on all replicas and after a restart. */
+  /** A hash of the caller, the credential and the key. Equal after a restart. */
   readonly name: string;
   /** A hash of the caller, whose records share the memory with those of other callers. */
   readonly scope: string;

@@ -1,6 +1,5 @@
 import type { Credential } from '../../auth/credential.ts';
 import { type UpstreamName, upstreamTitle } from '../../errors.ts';
-import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import type { Call } from '../request.ts';
 import type { Exchanged } from './exchange.ts';
@@ -13,8 +12,8 @@ export interface Keys {
   notAccepted(credential: Credential): void;
 }
 
-/** Removes all data read with a rejected key of a caller: on all replicas when this resolves. */
-export type ForgetKey = (credential: Credential) => AtOnce<void>;
+/** Removes all data read with a rejected key of a caller. */
+export type ForgetKey = (credential: Credential) => void;
 
 /** What the operator does if an upstream rejects the gateway's own key. */
 export function rejectedKey(upstream: UpstreamName): string {
@@ -84,25 +83,24 @@ export class KeyAuthorization {
       if (!era.over) this.#refused.delete(partition);
       if (!era.over) this.#keys.accepted(credential);
     } else if (outcome.kind === 'failure' && outcome.failure.kind === 'unauthenticated') {
-      await this.#refuse(call, credential);
+      this.#refuse(call, credential);
     } else {
       this.#keys.notAccepted(credential);
     }
     return exchanged;
   }
 
-  #refuse(call: Call<unknown>, credential: Credential): AtOnce<void> {
+  #refuse(call: Call<unknown>, credential: Credential): void {
     const { ofCaller, partition } = credential;
     // A refusal can repeat values that a caller has written.
-    if (!ofCaller && !('resource' in call)) return undefined;
+    if (!ofCaller && !('resource' in call)) return;
     const era = this.#eras.get(partition);
     if (era) era.over = true;
     this.#eras.delete(partition);
-    if (ofCaller) return this.#forget(credential);
-    if (!this.#refused.has(partition)) {
+    if (ofCaller) this.#forget(credential);
+    else if (!this.#refused.has(partition)) {
       this.#refused.set(partition, this.#options.clock.now());
       this.#options.onRefused();
     }
-    return undefined;
   }
 }

@@ -97,7 +97,7 @@ describe('Cache', () => {
             cache.get(key);
             once.delete(key);
           } else {
-            void cache.touch([key]);
+            cache.touch([key]);
           }
           const left = [...once].filter(([key]) => cache.peek(key));
           expect(left.reduce((sum, [, size]) => sum + size, 0)).toBeLessThanOrEqual(1024 * 1024);
@@ -145,7 +145,7 @@ describe('Cache', () => {
     cache.set('a', entry('a', ['x', 'y']), 1);
     cache.set('b', entry('b', ['z']), 1);
     const before = cache.stamp().generation;
-    void cache.touch(['y']);
+    cache.touch(['y']);
     expect([cache.get('a'), cache.get('b')?.entry.value]).toEqual([undefined, 'b']);
     cache.set('late', entry('late', ['x', 'y'], before), 1);
     expect(cache.get('late')).toBeUndefined();
@@ -157,7 +157,7 @@ describe('Cache', () => {
   test('leaves what is kept when an answer comes that a write has made wrong', () => {
     const { cache, entry } = createWorld();
     const before = cache.stamp().generation;
-    void cache.touch(['x']);
+    cache.touch(['x']);
     cache.set('a', entry('new', ['x']), 1);
     cache.set('a', entry('old', ['x'], before), 1);
     expect(cache.get('a')?.entry.value).toBe('new');
@@ -187,9 +187,9 @@ describe('Cache', () => {
         for (const { does, tag } of each) {
           if (does === 'touch') {
             written[tag] = (written[tag] ?? 0) + 1;
-            void cache.touch([String(tag)]);
+            cache.touch([String(tag)]);
           } else if (does === 'flood') {
-            void cache.touch(Array.from({ length: tag }, () => `other ${(names += 1)}`));
+            cache.touch(Array.from({ length: tag }, () => `other ${(names += 1)}`));
           } else if (does === 'ask') {
             asked.push({ tag, shows: written[tag] ?? 0, asOf: cache.stamp().generation });
           } else {
@@ -224,7 +224,7 @@ describe('Cache', () => {
   test('keeps again after it has forgotten', () => {
     const { cache, entry } = createWorld();
     for (let n = 0; n < 3; n += 1) {
-      void cache.touch(Array.from({ length: 9000 }, (_, m) => `${n} ${m}`));
+      cache.touch(Array.from({ length: 9000 }, (_, m) => `${n} ${m}`));
       cache.set('a', entry(n, ['x']), 1);
       expect(cache.get('a')?.entry.value).toBe(n);
     }

@@ -104,7 +104,7 @@ describe('Refresher', () => {
     const waiting = names(5).filter((name) => !paths().includes(name));
     expect(waiting.length).toBeGreaterThan(1);
     const [wrong, ...others] = waiting;
-    void cache.touch(tag(wrong as string));
+    cache.touch(tag(wrong as string));
     await clock.advance(300_000);
     expect(paths()).not.toContain(wrong);
     expect(paths()).toEqual(expect.arrayContaining(others));
@@ -117,7 +117,7 @@ describe('Refresher', () => {
     for (const name of names(5)) await ask(name);
     await clock.settle();
     const wrong = names(5).findLast((name) => !paths().includes(name)) as string;
-    void cache.touch(tag(wrong));
+    cache.touch(tag(wrong));
     const reader = ask(wrong);
     await clock.advance(120_000);
     expect(await reader).toEqual({ path: `http://upstream/api/${wrong}` });
@@ -131,7 +131,7 @@ describe('Refresher', () => {
     for (const name of names(5)) await ask(name);
     await clock.settle();
     const wrong = names(5).findLast((name) => !paths().includes(name)) as string;
-    void cache.touch(tag(wrong));
+    cache.touch(tag(wrong));
     await clock.advance(300_000);
     await ask(wrong);
     expect(paths().filter((name) => name === wrong)).toHaveLength(1);

@@ -5,9 +5,6 @@ import { identityOfRead } from '../key.ts';
 
 /** A longer response is not saved: it would block the event loop. */
 const LONGEST = 1024 * 1024;
-/** Entries of Redis belong to an epoch of its data. */
-const EPOCH = 'file';
-
 /** A response to save. */
 interface Saveable {
   readonly value: unknown;
@@ -18,8 +15,7 @@ interface Saveable {
 }
 
 /**
- * Seals what is saved of one API key of an upstream, as entries in Redis are sealed, but under the API key itself: the
- * file reveals neither key nor data, and another key finds nothing in it.
+ * Seals what is saved of one API key of an upstream under the API key itself: the file reveals neither key nor data, and another key finds nothing in it.
  */
 export class KeySealing {
   /** The scope of its cache entries. */
@@ -42,7 +38,7 @@ export class KeySealing {
 
   /** Seals a response; `null` if it is too long. */
   sealEntry(name: string, { bytes, generation: asOf, storedAt, value }: Saveable): string | null {
-    const text = encodeEntry({ storedAt, epoch: EPOCH, asOf, value, bytes });
+    const text = encodeEntry({ storedAt, asOf, value, bytes });
     return text.length > LONGEST ? null : this.#seal(`entry ${name}`, text);
   }
 

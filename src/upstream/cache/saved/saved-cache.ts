@@ -7,7 +7,7 @@ import { loopTurns } from '../../../scheduling/loop-turns.ts';
 import { AppendedFile } from '../../../storage/appended-file.ts';
 import { readTextFileIfThere } from '../../../storage/text-file.ts';
 import type { Cache, CacheEntry } from '../cache.ts';
-import type { ProcessGenerations } from '../generations.ts';
+import type { Generations } from '../generations.ts';
 import type { KeySealing } from './key-sealing.ts';
 import {
   closedLine,
@@ -37,7 +37,7 @@ interface SavedCacheOptions {
   /** Maximum size of the file, in bytes. */
   readonly maxBytes: number;
   readonly cache: Cache;
-  readonly generations: ProcessGenerations;
+  readonly generations: Generations;
   /** Whether the folder is still this process's own. */
   readonly isOwned: () => boolean;
   /** Reports to the operator, in one sentence. */

@@ -73,7 +73,7 @@ export class WriteRuns {
           const settlesAt = found.kind === 'unknown' ? found.settlesAt : null;
           throw this.#unknown(call, { ...found.ambiguity, settlesAt, cause: error });
         }
-        value = await this.#found(call, found.value);
+        value = this.#found(call, found.value);
       }
       this.#lostCreations.created(call, creation, { baseline, value });
       return value;
@@ -190,21 +190,16 @@ export class WriteRuns {
     return { ...write, guard: doubted };
   }
 
-  async #reconciled<T>(
-    call: WriteCall<T>,
-    owned: OwnedWrite<T>,
-    { firstAt }: OwnedRecord,
-    value: T,
-  ): Promise<T> {
+  #reconciled<T>(call: WriteCall<T>, owned: OwnedWrite<T>, { firstAt }: OwnedRecord, value: T): T {
     owned.end({ kind: 'done', value });
-    await this.#found(call, value);
+    this.#found(call, value);
     call.report('RECONCILED', firstAt);
     return value;
   }
 
   /** A write has happened although its response was lost. */
-  async #found<T>(call: WriteCall<T>, value: T): Promise<T> {
-    await this.#options.writes.found(call.write, value, call.access);
+  #found<T>(call: WriteCall<T>, value: T): T {
+    this.#options.writes.found(call.write, value, call.access);
     call.emit('reconciled');
     return value;
   }

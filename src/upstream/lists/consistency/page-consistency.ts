@@ -86,7 +86,7 @@ export class PageConsistency {
     if (this.#latest && this.#latest.arrival === arrival) this.#latest.askedAt = askedAt;
   }
 
-  /** Adds a page that another replica has read to the received ones, in the order of requests. */
+  /** Adds a page that the process before has read to the received ones, in the order of requests. */
   adopted(page: Page<Row>, how: Received, askedAt: number): PageArrival {
     if (askedAt > (this.#latest?.askedAt ?? Number.NEGATIVE_INFINITY) || !this.#latest) {
       const arrival = this.arrived(page, how);

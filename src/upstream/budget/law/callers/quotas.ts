@@ -48,7 +48,7 @@ export function countToday(b: KeyBudget, rules: Rules, now: number, caller: stri
   const name = classOf(caller);
   if (classRules(rules.classes, name).maxCallsPerDay === null) return;
   const day = dayAt(rules, now);
-  // The clocks of replicas differ: a day that has begun does not end again.
+  // The wall clock can be set back: a day that has begun does not end again.
   if (b.dayCounts && b.dayCounts.day > day) return;
   const counts = b.dayCounts?.day === day ? b.dayCounts.counts : {};
   b.dayCounts = { day, counts: { ...counts, [name]: countOf(counts, name) + 1 } };
