@@ -10,7 +10,8 @@ import { createScrub } from './observe/log/scrub.ts';
 import { inBackground } from './scheduling/at-once.ts';
 import { systemClock } from './scheduling/clock.ts';
 import { type Owner, StoreError } from './store/engine.ts';
-import { type OwnedStore, openStore, type WaitingStore } from './store/open-store.ts';
+import { type OwnedStore, openStore, ownerAt, type WaitingStore } from './store/open-store.ts';
+import type { Store } from './store/store.ts';
 
 /** A serving process: it owns the store, or forwards to the process that does and takes over when that ends. */
 export interface Member extends Pick<Gateway, 'reportDefect' | 'logStop'> {
@@ -45,7 +46,9 @@ class ServingProcess implements Member {
   /** The store while another process owns it. */
   #waiting: WaitingStore | null = null;
   /** The store of this process; `null` also where nothing is stored, or nothing can be. */
-  #owned: OwnedStore | null = null;
+  #store: Store | null = null;
+  /** This process as the owner; `null` while it waits. */
+  #self: Owner | null = null;
   #gateway: Gateway | null = null;
   /** Ends when this process owns the store or stops. */
   #taking: Promise<void> = Promise.resolve();
@@ -72,11 +75,14 @@ class ServingProcess implements Member {
     if (operators && metricsPort !== null)
       await operators.listen(metricsPort, host, 'METRICS_PORT');
     ({ url: this.#url } = await callers.listen(port, host));
-    const opened = await this.#open(this.#config.advertiseUrl ?? addressOf(this.#url, host));
+    const url = this.#config.advertiseUrl ?? addressOf(this.#url, host);
+    const opened = await this.#open(url);
     if (opened && 'waiting' in opened) {
       this.#waiting = opened.waiting;
       this.#taking = this.#waitFor(opened.waiting);
-    } else await this.#own(opened?.owned ?? null);
+    } else if (opened) await this.#own(opened.owned);
+    // Nobody else can own what is not stored. Requests that came meanwhile are forwarded to this process itself.
+    else await this.#own({ store: null, owner: ownerAt(url) });
   }
 
   report(): string[] {
@@ -112,7 +118,7 @@ class ServingProcess implements Member {
       const { callers, operators } = this.#ports;
       await Promise.all([callers.close(), operators?.close()]);
     }
-    await this.#owned?.store.close();
+    await this.#store?.close();
     await this.#forwarding.close();
   }
 
@@ -159,12 +165,16 @@ class ServingProcess implements Member {
     else await this.#own(owned);
   }
 
-  async #own(owned: OwnedStore | null): Promise<void> {
-    this.#owned = owned;
+  async #own({
+    owner,
+    store,
+  }: Pick<OwnedStore, 'owner'> & { readonly store: Store | null }): Promise<void> {
+    this.#store = store;
+    this.#self = owner;
     const gateway = await createGateway(this.#config, {
       log: this.#log,
       ports: this.#ports,
-      ...(owned && { owner: owned.owner }),
+      owner,
     });
     this.#gateway = gateway;
     await gateway.listen();
@@ -172,7 +182,7 @@ class ServingProcess implements Member {
 
   /** The owner that answers: none while this process prepares to be it. */
   async #owner(): Promise<Owner | null> {
-    if (this.#owned) return this.#gateway ? this.#owned.owner : null;
+    if (this.#self) return this.#gateway ? this.#self : null;
     return (await this.#waiting?.owner()) ?? null;
   }
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../src/config/config.ts';
 import { usualLimits } from '../src/config/limits.ts';
 import { settings } from '../src/config/settings.ts';
+import { createWaitingMetrics } from '../src/observe/metrics/waiting-metrics.ts';
 import { type BusyGateway, busyGateway } from './support/busy-gateway.ts';
 import { manifestVariables, resourcesOf, servicesOf, variablesOf } from './support/deployed.ts';
 import { parseDockerfile } from './support/dockerfile.ts';
@@ -112,8 +113,11 @@ describe('the Kubernetes manifest', () => {
 
 describe('the page for operators', () => {
   it('names metrics that there are, in its table and its queries, and all of them', async () => {
-    const text = await (await fetch(`${busy.url}/metrics`)).text();
-    const real = [...text.matchAll(/^# TYPE (gateway_\w+)/gm)].map(([, name]) => name);
+    const owner = await (await fetch(`${busy.url}/metrics`)).text();
+    const waiting = await createWaitingMetrics({ requests: 0, repeats: 0 }).render();
+    const real = [...`${owner}${waiting.text}`.matchAll(/^# TYPE (gateway_\w+)/gm)].map(
+      ([, name]) => name,
+    );
     const named = [...operations.matchAll(/\b(gateway_\w+?)(?:_bucket)?\b/g)].map(
       ([, name]) => name ?? '',
     );

@@ -40,6 +40,11 @@ export interface WaitingStore {
   depose(): Promise<boolean>;
 }
 
+/** A new owner at an address. */
+export function ownerAt(url: string): Owner {
+  return { url, secret: randomBytes(32).toString('base64url') };
+}
+
 /**
  * Opens a store, or tells that another process owns it. The engine is loaded only here.
  * @throws StoreError `UNAVAILABLE` if it cannot be opened, `NEWER` if a newer version has written it.
@@ -47,7 +52,7 @@ export interface WaitingStore {
 export async function openStore(
   options: OpenOptions,
 ): Promise<{ readonly owned: OwnedStore } | { readonly waiting: WaitingStore }> {
-  const owner = { url: options.url, secret: randomBytes(32).toString('base64url') };
+  const owner = ownerAt(options.url);
   const attempt = await attemptAt(options, owner);
   if ('engine' in attempt) return { owned: await ownedStore(attempt.engine, owner, options) };
   const { occupied } = attempt;

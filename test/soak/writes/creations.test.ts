@@ -24,7 +24,7 @@ const MANY = 500;
  * One request in seven is dropped before it is applied: its outcome stays unknown. So does that of most channels and
  * campaigns, whose rows have nothing that no other row can have: they are told as candidates.
  */
-const most = count >= MANY ? { unknown: 0.4, reads: 2 } : { unknown: 0.7, reads: 2.5 };
+const most = count >= MANY ? { unknown: 0.4, reads: 2 } : { unknown: 1, reads: 2.5 };
 
 const TIME_MS = 60_000 + 3000 * count;
 
