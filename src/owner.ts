@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Config } from './config/config.ts';
+import { reasonOf } from './errors.ts';
 import { createGateway, type Gateway } from './gateway.ts';
 import { Forwarding } from './http/forward.ts';
 import { createPorts, type Ports } from './http/server.ts';
@@ -150,19 +151,27 @@ class ServingProcess implements Member {
       this.#events.emit('complaint', { sentence });
       inBackground(waiting.depose());
     });
-    const { signal } = this.#stop;
-    let owned: OwnedStore;
-    try {
-      owned = await waiting.own(signal);
-    } catch (error) {
-      if (signal.aborted) return;
-      throw error;
-    } finally {
-      unwatch();
-    }
+    const owned = await this.#take(waiting);
+    unwatch();
+    if (!owned) return;
     this.#events.emit('notice', { message: 'owns the store' });
-    if (signal.aborted) await owned.store.close();
+    if (this.#stop.signal.aborted) await owned.store.close();
     else await this.#own(owned);
+  }
+
+  /** Tries until this process owns the store; `null` if it stops before. */
+  async #take(waiting: WaitingStore): Promise<OwnedStore | null> {
+    const { signal } = this.#stop;
+    for (let told = ''; ; ) {
+      try {
+        return await waiting.own(signal);
+      } catch (error) {
+        if (signal.aborted) return null;
+        const sentence = reasonOf(error);
+        if (sentence !== told) this.#events.emit('complaint', { sentence });
+        told = sentence;
+      }
+    }
   }
 
   async #own({

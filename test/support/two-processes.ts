@@ -18,6 +18,8 @@ export interface Member {
 /** Built gateways on one folder, in front of a sandbox of this process. */
 export interface Household {
   readonly sandbox: Sandbox;
+  /** The folder that all share. */
+  readonly state: string;
   /** Starts another one. The first owns the store. */
   join(env?: Readonly<Record<string, string>>): Promise<Member>;
   close(): Promise<void>;
@@ -30,6 +32,7 @@ export async function openHousehold(): Promise<Household> {
   const members: Member[] = [];
   return {
     sandbox,
+    state: join(folder, 'state'),
     async join(env = {}) {
       const running = start(process.execPath, GATEWAY, {
         cwd: '.',

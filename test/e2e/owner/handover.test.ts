@@ -1,3 +1,5 @@
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Household, type Member, openHousehold } from '../../support/two-processes.ts';
 
@@ -101,4 +103,22 @@ describe('The end of the owner', () => {
     await takesOver(door);
     expect(links.requests.filter(({ method }) => method === 'POST').length).toBe(1);
   });
+
+  it(
+    'goes on although the store could not be opened meanwhile, which it complains of once',
+    PATIENT,
+    async () => {
+      const owner = await house.join();
+      const next = await house.join();
+      const store = join(house.state, 'store');
+      renameSync(store, `${store}.aside`);
+      writeFileSync(store, '');
+      await next.running.says(/cannot be used/);
+      rmSync(store);
+      renameSync(`${store}.aside`, store);
+      await owner.kill();
+      expect(await ask(next, '{ account { username } }')).toHaveProperty('data.account.username');
+      expect(next.running.output().match(/cannot be used/g)).toHaveLength(1);
+    },
+  );
 });
