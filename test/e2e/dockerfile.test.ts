@@ -9,12 +9,12 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { servicesOf, variablesOf as variablesOfService } from '../support/deployed.ts';
 import { commandOf, parseDockerfile, type Stage, variablesOf } from '../support/dockerfile.ts';
+import { freePort } from '../support/free-port.ts';
 import { type Running, start } from '../support/process.ts';
 
 const stages = parseDockerfile(readFileSync('Dockerfile', 'utf8'));
@@ -262,12 +262,4 @@ function copy(rest: string, here: string): void {
     const into = join(here, target);
     cpSync(source, target.endsWith('/') ? join(into, basename(word)) : into, { recursive: true });
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0);
-  await new Promise((resolve) => server.once('listening', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' ? (address?.port ?? 0) : 0;
 }

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { formatTokenFile } from '../../src/auth/token-file.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { freePort } from '../support/free-port.ts';
 import { PLENTY } from '../support/gateway.ts';
 import { GATEWAY, type Running, start } from '../support/process.ts';
 
@@ -42,15 +43,6 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map(({ ended }) => ended));
   rmSync(folder, { recursive: true });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port: free } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return free;
-}
 
 /** The built gateway over the sandbox, on one port and one folder. */
 async function gateway(env: Readonly<Record<string, string>> = {}): Promise<Running> {

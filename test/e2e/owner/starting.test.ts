@@ -1,16 +1,6 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { expect, it } from 'vitest';
+import { freePort } from '../../support/free-port.ts';
 import { GATEWAY, start } from '../../support/process.ts';
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address ? address.port : 0;
-}
 
 it('answers what comes while it starts, also where nothing is stored', async () => {
   const port = await freePort();
