@@ -82,7 +82,7 @@ class ServingProcess implements Member {
       this.#waiting = opened.waiting;
       this.#taking = this.#waitFor(opened.waiting);
     } else if (opened) await this.#own(opened.owned);
-    // Nobody else can own what is not stored. Requests that came meanwhile are forwarded to this process itself.
+    // No other process can own what is not stored. Requests that came meanwhile are forwarded to this process itself.
     else await this.#own({ store: null, owner: ownerAt(url) });
   }
 

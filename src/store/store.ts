@@ -63,7 +63,7 @@ export class Store {
     this.#change(key, null);
   }
 
-  /** Deletes all values of a span in the transaction of this turn. */
+  /** Deletes all values of a range in the transaction of this turn. */
   clear(span: KeyRange): void {
     const { cleared, values } = this.#pending;
     for (const [key, value] of values) {
@@ -77,7 +77,7 @@ export class Store {
   }
 
   /**
-   * Resolves when a crash cannot lose any change made so far. Nobody needs to await it.
+   * Resolves when a crash cannot lose any change made so far. It may be left unawaited.
    * @throws StoreError if they cannot be written at this moment. The store tries again, unless it is `LOST`.
    */
   committed(): Promise<void> {
@@ -187,7 +187,7 @@ export class Store {
   }
 }
 
-/** A promise and its functions. Nobody needs to await it. */
+/** A promise and its functions. It may be left unawaited. */
 interface Deferred<T> {
   readonly promise: Promise<T>;
   readonly resolve: (value: T) => void;
