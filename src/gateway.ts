@@ -27,6 +27,8 @@ import { schema } from './schema.ts';
 import { createCountHistory } from './series/saved-series.ts';
 import { createServers } from './servers.ts';
 import type { Owner } from './store/engine.ts';
+import { newStore } from './store/open-store.ts';
+import type { Store } from './store/store.ts';
 import { openJournal } from './upstream/budget/journal/file-journal.ts';
 import { type Journal, keysAreNew, noJournal } from './upstream/budget/journal/journal.ts';
 import { Cache } from './upstream/cache/cache.ts';
@@ -65,6 +67,8 @@ export interface Overrides {
   readonly clock?: Clock;
   /** The target of the log; without it, only unexpected errors are written, to standard error. */
   readonly log?: LogStream;
+  /** The state of the process, which the gateway closes; by default, one that ends with it. */
+  readonly store?: Store;
   /** The state of the previous process. */
   readonly journal?: Journal;
   /** This process as the owner of its store. */
@@ -82,6 +86,7 @@ export interface Overrides {
  */
 export async function createGateway(config: Config, overrides: Overrides = {}): Promise<Gateway> {
   const clock = endingClock(overrides.clock ?? systemClock);
+  const store = overrides.store ?? newStore(clock);
   const sandbox = config.sandbox ? await startEmbedded() : null;
   const endpoints = endpointsOf(config, sandbox);
   const dispatcher = createDispatcher();
@@ -254,6 +259,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
         journal.close();
         await sandbox?.close();
         await jobFiles.close();
+        await store.close();
         clock.end();
       })();
       await closing;

@@ -11,8 +11,16 @@ import { createScrub } from './observe/log/scrub.ts';
 import { inBackground } from './scheduling/at-once.ts';
 import { systemClock } from './scheduling/clock.ts';
 import { type Owner, StoreError } from './store/engine.ts';
-import { type OwnedStore, openStore, ownerAt, type WaitingStore } from './store/open-store.ts';
-import type { Store } from './store/store.ts';
+import {
+  newStore,
+  type OwnedStore,
+  openStore,
+  ownerAt,
+  type WaitingStore,
+} from './store/open-store.ts';
+
+const UNSAVED =
+  'Nothing is saved: each start uses only half of each rate limit for one window, or until the API reports what remains, and forgets idempotency keys, usage and jobs.';
 
 /** A serving process: it owns the store, or forwards to the process that does and takes over when that ends. */
 export interface Member extends Pick<Gateway, 'reportDefect' | 'logStop'> {
@@ -46,8 +54,6 @@ class ServingProcess implements Member {
   #url = '';
   /** The store while another process owns it. */
   #waiting: WaitingStore | null = null;
-  /** The store of this process; `null` also where nothing is stored, or nothing can be. */
-  #store: Store | null = null;
   /** This process as the owner; `null` while it waits. */
   #self: Owner | null = null;
   #gateway: Gateway | null = null;
@@ -78,12 +84,10 @@ class ServingProcess implements Member {
     ({ url: this.#url } = await callers.listen(port, host));
     const url = this.#config.advertiseUrl ?? addressOf(this.#url, host);
     const opened = await this.#open(url);
-    if (opened && 'waiting' in opened) {
+    if ('waiting' in opened) {
       this.#waiting = opened.waiting;
       this.#taking = this.#waitFor(opened.waiting);
-    } else if (opened) await this.#own(opened.owned);
-    // No other process can own what is not stored. Requests that came meanwhile are forwarded to this process itself.
-    else await this.#own({ store: null, owner: ownerAt(url) });
+    } else await this.#own(opened.owned);
   }
 
   report(): string[] {
@@ -119,25 +123,27 @@ class ServingProcess implements Member {
       const { callers, operators } = this.#ports;
       await Promise.all([callers.close(), operators?.close()]);
     }
-    await this.#store?.close();
     await this.#forwarding.close();
   }
 
   /**
-   * `null` where nothing is stored. What is stored reports if it cannot be.
+   * Opens the store of the settings; if that is impossible, one in memory.
    * @throws StoreError if a newer version has written it.
    */
-  async #open(url: string): Promise<Awaited<ReturnType<typeof openStore>> | null> {
+  async #open(url: string): ReturnType<typeof openStore> {
     const { sandbox, stateDir } = this.#config;
-    if (sandbox || stateDir === null) return null;
+    if (sandbox) return { owned: { store: newStore(systemClock), owner: ownerAt(url) } };
     const complain = (sentence: string): void => this.#events.emit('complaint', { sentence });
-    const place = { kind: 'folder', folder: join(stateDir, 'store') } as const;
+    const memory = { kind: 'memory' } as const;
+    const place =
+      stateDir === null ? memory : ({ kind: 'folder', folder: join(stateDir, 'store') } as const);
+    const options = { url, clock: systemClock, complain };
     try {
-      return await openStore({ place, url, clock: systemClock, complain });
+      return await openStore({ ...options, place });
     } catch (error) {
       if (!(error instanceof StoreError) || error.fault === 'NEWER') throw error;
-      complain(error.message);
-      return null;
+      complain(`${error.message} ${UNSAVED}`);
+      return openStore({ ...options, place: memory });
     }
   }
 
@@ -174,15 +180,12 @@ class ServingProcess implements Member {
     }
   }
 
-  async #own({
-    owner,
-    store,
-  }: Pick<OwnedStore, 'owner'> & { readonly store: Store | null }): Promise<void> {
-    this.#store = store;
+  async #own({ owner, store }: OwnedStore): Promise<void> {
     this.#self = owner;
     const gateway = await createGateway(this.#config, {
       log: this.#log,
       ports: this.#ports,
+      store,
       owner,
     });
     this.#gateway = gateway;

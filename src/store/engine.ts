@@ -29,6 +29,12 @@ export interface Owner {
 
 /** A database that this process has for itself. Its methods throw `StoreError`. */
 export interface Engine {
+  /** Whether its values outlive the process. */
+  readonly isDurable: boolean;
+  /** Whether another process can own it while this one cannot write it: then nothing is sent that is not saved. */
+  readonly isShared: boolean;
+  /** Whether it has all changes of the owners before; false for a new one. */
+  readonly isComplete: boolean;
   /** Resolves with the reason when it is known that this process owns it no more, before the next write. */
   readonly lost: Promise<StoreError>;
   /** Resolves when a crash of the machine cannot lose the changes. */

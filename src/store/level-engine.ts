@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
@@ -20,6 +20,8 @@ const RETRY_MS = 50;
 const PAGE = 256;
 /** Where waiting processes, which cannot read the database, find its owner. */
 const OWNER_FILE = 'owner.json';
+/** There while the database has all changes: a full disk cannot prevent that it is removed. */
+const COMPLETE_FILE = 'complete';
 
 type Level = ClassicLevel<string, Buffer>;
 
@@ -81,15 +83,22 @@ async function openDatabase(folder: string): Promise<Level> {
 
 /** A database of this process in a folder. */
 class LevelEngine implements Engine {
+  readonly isDurable = true;
+  readonly isShared = false;
+  readonly isComplete: boolean;
   readonly lost = new Promise<StoreError>(() => {});
   readonly #folder: string;
   readonly #lock: number;
   #level: Level;
+  /** Whether the folder says that the database has all changes. */
+  #isMarked: boolean;
 
   constructor(folder: string, level: Level) {
     this.#folder = folder;
     this.#level = level;
     this.#lock = statSync(join(folder, 'LOCK')).ino;
+    this.isComplete = existsSync(join(folder, COMPLETE_FILE));
+    this.#isMarked = this.isComplete;
   }
 
   async write({ cleared, values }: Batch): Promise<void> {
@@ -104,7 +113,12 @@ class LevelEngine implements Engine {
         else batch.put(key, value);
       }
       await batch.write({ sync: true });
+      if (!this.#isMarked) writeFileSync(join(this.#folder, COMPLETE_FILE), '');
+      this.#isMarked = true;
     } catch (error) {
+      // Before anything is sent that is not saved.
+      rmSync(join(this.#folder, COMPLETE_FILE), { force: true });
+      this.#isMarked = false;
       throw unavailable(this.#folder, error);
     }
   }

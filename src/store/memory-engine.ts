@@ -7,6 +7,9 @@ export function isWithin(key: string, { from, to }: KeyRange): boolean {
 
 /** A database that ends with this process: for the sandbox and `STATE_DIR=off`. */
 export class MemoryEngine implements Engine {
+  readonly isDurable: boolean = false;
+  readonly isShared: boolean = false;
+  readonly isComplete = false;
   readonly lost = new Promise<StoreError>(() => {});
   readonly #values = new Map<string, Buffer>();
 

@@ -6,7 +6,12 @@ import { Store } from './store.ts';
 
 /** Raised when the values of a store change their form; an older one is migrated when it is opened. */
 const VERSION = 1;
-const VERSION_KEY = 'meta/version';
+const META_KEY = 'meta/store';
+
+interface Meta {
+  readonly version: number;
+  readonly knownSince: number;
+}
 
 /** Where a store is. */
 export type StorePlace =
@@ -65,6 +70,11 @@ export async function openStore(
   };
 }
 
+/** A store that ends with this process, and before which there was nothing. */
+export function newStore(clock: Clock): Store {
+  return new Store({ engine: new MemoryEngine(), clock, complain: () => {} });
+}
+
 async function attemptAt({ clock, complain, place }: OpenOptions, owner: Owner): Promise<Attempt> {
   if (place.kind === 'memory') return { engine: new MemoryEngine() };
   if (place.kind === 'folder') {
@@ -80,18 +90,28 @@ async function ownedStore(
   owner: Owner,
   { clock, complain }: OpenOptions,
 ): Promise<OwnedStore> {
-  const store = new Store({ engine, clock, complain });
+  let store: Store | null = null;
   try {
-    const version = Number((await store.get(VERSION_KEY)) ?? VERSION);
-    if (version > VERSION) {
-      const sentence = `A newer version of the gateway has written the store (version ${version}, this one knows ${VERSION}). Start that version, or use another STATE_DIR or database.`;
+    const before = await metaIn(engine);
+    if (before && before.version > VERSION) {
+      const sentence = `A newer version of the gateway has written the store (version ${before.version}, this one knows ${VERSION}). Start that version, or use another STATE_DIR or database.`;
       throw new StoreError('NEWER', sentence);
     }
-    store.put(VERSION_KEY, String(VERSION));
+    const isKnown = before && engine.isComplete;
+    const knownSince = isKnown ? before.knownSince : Math.round(clock.wall());
+    store = new Store({ engine, clock, complain, knownSince });
+    const meta: Meta = { version: VERSION, knownSince };
+    store.put(META_KEY, JSON.stringify(meta));
     await store.committed();
     return { store, owner };
   } catch (error) {
-    await store.close();
+    await (store ?? engine).close();
     throw error;
   }
+}
+
+async function metaIn(engine: Engine): Promise<Meta | null> {
+  const only = { from: META_KEY, to: `${META_KEY}\u0001` };
+  for await (const [, value] of engine.read(only)) return JSON.parse(value.toString('utf8'));
+  return null;
 }

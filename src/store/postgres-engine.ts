@@ -49,10 +49,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Attempt> {
 
 /** The engine over a session that has the lock. */
 async function own(client: Client, { owner }: PostgresOptions): Promise<Engine> {
+  const { rows } = await client.query('SELECT to_regclass($1) IS NOT NULL AS known', [TABLE]);
   await client.query(
     `CREATE TABLE IF NOT EXISTS ${TABLE} (key text COLLATE "C" PRIMARY KEY, value bytea NOT NULL)`,
   );
-  const engine = new PostgresEngine(client);
+  const engine = new PostgresEngine(client, rows[0]?.known === true);
   await engine.write({
     cleared: [],
     values: new Map([[OWNER_KEY, Buffer.from(JSON.stringify(owner))]]),
@@ -87,12 +88,16 @@ interface StoredRow {
 
 /** The table of this process. */
 class PostgresEngine implements Engine {
+  readonly isDurable = true;
+  readonly isShared = true;
+  readonly isComplete: boolean;
   readonly lost: Promise<StoreError>;
   readonly #client: Client;
   #isLost = false;
 
-  constructor(client: Client) {
+  constructor(client: Client, isComplete: boolean) {
     this.#client = client;
+    this.isComplete = isComplete;
     this.lost = new Promise((resolve) => {
       client.on('end', () => {
         this.#isLost = true;

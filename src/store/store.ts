@@ -1,5 +1,5 @@
 import { reasonOf } from '../errors.ts';
-import { inBackground } from '../scheduling/at-once.ts';
+import { type AtOnce, inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import { inNextTurn } from '../scheduling/loop-turns.ts';
 import { type Engine, type KeyRange, type Selection, StoreError } from './engine.ts';
@@ -13,6 +13,8 @@ const CHANGE_BYTES = 64;
 const RETRY_MS = 1000;
 
 interface StoreOptions {
+  /** See `Store.knownSince`; 0 by default. */
+  readonly knownSince?: number;
   readonly engine: Engine;
   readonly clock: Clock;
   /** Called with one sentence when changes cannot be written, once until they can. */
@@ -32,6 +34,10 @@ interface Pending {
  * nothing is read back but at start, and what is too large for memory. Keys are ASCII, such as `kind/name`.
  */
 export class Store {
+  /**
+   * Since when it has all changes, in milliseconds since 1970: what was before is not known. 0 if there was nothing before.
+   */
+  readonly knownSince: number;
   readonly #options: StoreOptions;
   readonly #lost = deferred<StoreError>();
   #pending: Pending = empty();
@@ -45,12 +51,18 @@ export class Store {
 
   constructor(options: StoreOptions) {
     this.#options = options;
+    this.knownSince = options.knownSince ?? 0;
     inBackground(options.engine.lost.then((fault) => this.#lose(fault)));
   }
 
   /** Resolves with the reason if this process no longer owns the store; pending if it closes the store itself. */
   get lost(): Promise<StoreError> {
     return this.#lost.promise;
+  }
+
+  /** Why changes cannot be written at this moment; `null` if they can. */
+  get fault(): StoreError | null {
+    return this.#fault;
   }
 
   /** Sets a value in the transaction of this turn. */
@@ -85,6 +97,19 @@ export class Store {
     const failed = deferred<void>();
     failed.reject(this.#fault);
     return failed.promise;
+  }
+
+  /**
+   * Resolves when a request may leave of which the changes so far are the record: they are saved, or cannot be, and no other
+   * process can own the store meanwhile. Immediately if the store ends with this process.
+   * @throws StoreError if nothing may be sent.
+   */
+  saved(): AtOnce<void> {
+    const { isDurable, isShared } = this.#options.engine;
+    if (!isDurable) return undefined;
+    return this.committed().catch((error: unknown) => {
+      if (isShared || faultOf(error).fault === 'LOST') throw error;
+    });
   }
 
   /**

@@ -107,6 +107,21 @@ it('is owned by a waiting process as soon as its owner has closed it', async () 
   await third.owned.store.close();
 });
 
+it('knows since when it has all changes, also of owners before', async () => {
+  const { store: first } = await owned(place());
+  expect(first.knownSince).toBeGreaterThan(systemClock.wall() - 60_000);
+  await first.close();
+  const { store: second } = await owned(place());
+  expect(second.knownSince).toBe(first.knownSince);
+  await second.close();
+  // As after a process that ended while its disk was full.
+  rmSync(join(folder, 'complete'));
+  await new Promise((resolve) => setTimeout(resolve, 2));
+  const { store: third } = await owned(place());
+  expect(third.knownSince).toBeGreaterThan(first.knownSince);
+  await third.close();
+});
+
 it('loses itself when its folder is removed, and writes to no other', async () => {
   const complaints: string[] = [];
   const { store } = await owned(place(), (sentence) => complaints.push(sentence));
@@ -140,7 +155,7 @@ it('sets a damaged database aside and says where it is', async () => {
 
 it('refuses a store of a newer version, and lets go of it', async () => {
   const { store } = await owned(place());
-  store.put('meta/version', '99');
+  store.put('meta/store', '{"version":99,"knownSince":0}');
   await store.close();
   for (const _ of [1, 2]) {
     await expect(owned(place())).rejects.toMatchObject({

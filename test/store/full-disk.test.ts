@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
@@ -35,6 +35,10 @@ describeWith(prlimit, 'A store on a full disk', () => {
     limitFiles(1);
     store.put('a', 'meanwhile');
     await expect(store.committed()).rejects.toMatchObject({ fault: 'UNAVAILABLE' });
+    expect(store.fault).toMatchObject({ fault: 'UNAVAILABLE' });
+    // No other process can own it: requests are sent, and the folder says that it lacks them.
+    await expect(store.saved()).resolves.toBeUndefined();
+    expect(existsSync(join(place.folder, 'complete'))).toBe(false);
     store.delete('b');
     store.put('c', 'meanwhile');
     await expect(store.committed()).rejects.toMatchObject({ fault: 'UNAVAILABLE' });
@@ -52,10 +56,12 @@ describeWith(prlimit, 'A store on a full disk', () => {
         ),
       )
       .toBe(true);
+    expect(store.fault).toBeNull();
     await store.close();
 
     const { store: next } = await owned(place);
     expect(String(await next.get('a'))).toBe('after');
+    expect(next.knownSince).toBe(store.knownSince);
     expect(await next.get('b')).toBeNull();
     expect(String(await next.get('c'))).toBe('meanwhile');
     await next.close();
