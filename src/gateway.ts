@@ -24,7 +24,7 @@ import { startFacts, startReport } from './operators/start-report.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
 import { type Clock, endingClock, systemClock } from './scheduling/clock.ts';
 import { schema } from './schema.ts';
-import { createCountHistory } from './series/saved-series.ts';
+import { CountSeries } from './series/count-series.ts';
 import { createServers } from './servers.ts';
 import type { Owner } from './store/engine.ts';
 import { newStore } from './store/open-store.ts';
@@ -134,8 +134,8 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
       : undefined;
   const mustSave = needsJournal(config) && !overrides.journal;
   const records = createRecords(config, { clock, complain, events, journal, mustSave });
-  const counts = await createCountHistory({
-    folder: journal.folder,
+  const counts = await CountSeries.load({
+    store,
     clock,
     maxBytes: config.historyMaxBytes,
     baseUrls: { LINKS: endpoints.links?.baseUrl ?? '', MARKET: endpoints.market?.baseUrl ?? '' },
@@ -153,7 +153,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     dispatcher,
     clock,
     cache,
-    counts: counts.history,
+    counts,
     events,
     digest,
     journal,
@@ -252,7 +252,6 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
           dispatcher,
           graceMs,
         });
-        counts.close();
         records.close();
         await usage.close();
         await savedCache?.close();

@@ -17,7 +17,7 @@ export interface Limits {
   readonly usageMaxBytes: number;
   /** Of the saved cache; it contains the latest responses. */
   readonly cacheFileMaxBytes: number;
-  /** Of the history of counts; in memory it takes at most half of it. */
+  /** Of the history of counts, in memory. */
   readonly historyMaxBytes: number;
   /** Of the outcomes of mutations with idempotency keys, about 1 kB each. */
   readonly idempotencyMaxBytes: number;
@@ -59,7 +59,7 @@ export const usualLimits: Limits = Object.freeze({
   jobsMinPerMinute: 2,
   usageMaxBytes: 64 * MIB,
   cacheFileMaxBytes: 64 * MIB,
-  historyMaxBytes: 64 * MIB,
+  historyMaxBytes: 32 * MIB,
   idempotencyMaxBytes: 32 * MIB,
   passthroughMaxKeys: 1000,
   maxTokens: 2000,

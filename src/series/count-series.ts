@@ -3,6 +3,7 @@ import { createDigest } from '../digest.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { Resource } from '../resources.ts';
 import type { Clock } from '../scheduling/clock.ts';
+import type { Store } from '../store/store.ts';
 import type { KeyedRead } from '../upstream/cache/key.ts';
 import type {
   CountHistory,
@@ -13,16 +14,16 @@ import type {
   StepSpan,
 } from '../upstream/count-history.ts';
 import type { Count, CountName, PageContents, Row, Stamp } from '../upstream/request.ts';
-import type { DailyReads } from './daily-reads.ts';
+import { type DailyRead, DailyReads } from './daily-reads.ts';
 import { ListRounds } from './list-rounds.ts';
-import { HOUR_MS, Series, stepSizes } from './series.ts';
-import { observedLine, type SeriesLine, textOfLine } from './series-lines.ts';
+import { HOUR_MS, type Series, stepSizes } from './series.ts';
 import { SeriesStore } from './series-store.ts';
 import type { TrackPoint } from './track.ts';
 
 interface CountSeriesOptions {
+  readonly store: Store;
   readonly clock: Clock;
-  /** Of the file; 0 if nothing is recorded. */
+  /** Of the series in memory; in the store, they take less. */
   readonly maxBytes: number;
   /** The base URL of each API: the same key can be of another account elsewhere. */
   readonly baseUrls: Readonly<Record<UpstreamName, string>>;
@@ -30,14 +31,10 @@ interface CountSeriesOptions {
   readonly complain: (sentence: string) => void;
 }
 
-/** Where what is recorded is saved. */
-export interface SeriesLog {
-  /** Adds a line. Never throws. */
-  append(line: string): void;
-}
-
-/** Names credentials in the file, equally in every process. A key cannot be derived from its name. */
-const nameInFile = createDigest('the history of counts');
+/** In the store, the day in which a list was last read completely for `HISTORY_WATCH`. */
+const COMPLETE = { from: 'counts-read/', to: 'counts-read0' };
+/** Names credentials in the store, equally in every process. A key cannot be derived from its name. */
+const nameInStore = createDigest('the history of counts');
 /** Characters of a name: enough to distinguish all credentials there ever are. */
 const NAME_LENGTH = 22;
 /** Credentials whose names are remembered. */
@@ -49,67 +46,42 @@ export class CountSeries implements CountHistory {
   readonly #names = new BoundedMap<string>({ max: NAMES_REMEMBERED });
   readonly #rounds = new ListRounds();
   readonly #store: SeriesStore;
-  #log: SeriesLog | null = null;
   #daily: DailyReads | null = null;
-  /** The day in which each list was last read completely for `HISTORY_WATCH`. */
+  /** By the key in the store. */
   readonly #complete = new Map<string, number>();
   #hasComplained = false;
 
-  constructor(options: CountSeriesOptions) {
+  private constructor(options: CountSeriesOptions) {
     this.#options = options;
-    // The lines in the file take as much again.
-    this.#store = new SeriesStore(options.maxBytes / 2);
+    this.#store = new SeriesStore(options.store, options.maxBytes);
   }
 
-  /** Saves what is recorded from now on. */
-  saveIn(log: SeriesLog): void {
-    this.#log = log;
-  }
-
-  /** Reports received pages to the daily reads. */
-  watchWith(daily: DailyReads): void {
-    this.#daily = daily;
-  }
-
-  /** Whether a list was read completely on a day for `HISTORY_WATCH`. */
-  isComplete(of: SeriesOwner, resource: Resource, day: number): boolean {
-    return this.#complete.get(`${this.#nameOf(of)} ${resource}`) === day;
-  }
-
-  /** All series as lines for a file, without those whose last value is too old. */
-  *snapshot(): Generator<string> {
-    for (const [list, day] of this.#complete) yield textOfLine(['l', list, day]);
-    const oldest = this.#hour - stepSizes.DAY.keep * stepSizes.DAY.hours;
-    for (const { count, id, owner, series } of this.#store.all()) {
-      if (series.latest < oldest) this.#store.remove(owner, count, id);
-      else yield textOfLine(['s', owner, count, id, series.texts]);
+  /**
+   * Makes the history of counts, with what earlier processes have recorded.
+   * @throws StoreError
+   */
+  static async load(options: CountSeriesOptions): Promise<CountSeries> {
+    const { complain, store } = options;
+    const history = new CountSeries(options);
+    const damaged = await history.#store.load(
+      history.#hour - stepSizes.DAY.keep * stepSizes.DAY.hours,
+    );
+    if (damaged > 0) {
+      complain(
+        `${damaged} of the counts in the history of counts cannot be read: they begin again.`,
+      );
     }
+    for await (const [key, day] of store.read(COMPLETE)) {
+      history.#complete.set(key, Number(day.toString()));
+    }
+    return history;
   }
 
-  /** Repeats what a line of a file says. */
-  apply(line: SeriesLine): void {
-    const [kind] = line;
-    if (kind === 's') {
-      const [, owner, count, id, texts] = line;
-      this.#store.restore(owner, count, id, new Series(texts));
-    } else if (kind === 'o') {
-      const [, owner, name, hour, values, origins] = line;
-      for (let at = 0; at < origins.length; at += 2) {
-        const begun = Series.empty(origins[at + 1] as string | null);
-        this.#store.restore(owner, name, origins[at] as number, begun);
-      }
-      const count = { ...saved, name };
-      const rows: SavedRow[] = [];
-      for (let at = 0; at < values.length; at += 2) {
-        rows.push({ id: values[at] as number, value: values[at + 1] as number });
-      }
-      this.#store.observe(owner, count, rows, { hour, askedAt: Number.NEGATIVE_INFINITY });
-    } else if (kind === 'd') {
-      const [, owner, count, id] = line;
-      this.#store.remove(owner, count, id);
-    } else if (kind === 'l') {
-      this.#complete.set(line[1], line[2]);
-    } else this.#store.cutAfter(line[1]);
+  /** Reads lists once a day, if no client does. */
+  watch(reads: readonly DailyRead[]): void {
+    this.#daily = new DailyReads(this.#options.clock, reads, (of, resource, day) => {
+      return this.#complete.get(this.#completeKey(of, resource)) === day;
+    });
   }
 
   stored({ credential, key, read }: KeyedRead, value: unknown, { storedAt }: Stamp): void {
@@ -122,7 +94,7 @@ export class CountSeries implements CountHistory {
       this.#pageStored(owner, contents, storedAt);
       if (contents.isWhole) this.#received(of, contents);
     } else if (count && value === null) {
-      this.#remove(owner, count.name, read.about ?? 0);
+      this.#store.remove(owner, count.name, read.about ?? 0);
     } else if (count) {
       this.#observe(owner, ofOne(count, value), [{ id: read.about ?? 0 }], storedAt);
       this.#received(of, { resource: read.resource, number: 1, isLast: true });
@@ -132,8 +104,7 @@ export class CountSeries implements CountHistory {
   #pageStored(owner: string, contents: PageContents, askedAt: number): void {
     const { count, isWhole, resource, rows, total } = contents;
     if (isWhole && total !== null) {
-      const length = { ...saved, name: `total:${resource}` } as const;
-      this.#observe(owner, length, [{ id: 0, value: total }], askedAt);
+      this.#observe(owner, lengthOf(resource), [{ id: 0, value: total }], askedAt);
     }
     if (!count) return;
     this.#observe(owner, count, rows, askedAt);
@@ -147,17 +118,21 @@ export class CountSeries implements CountHistory {
     { isLast, number, resource }: Pick<PageContents, 'isLast' | 'number' | 'resource'>,
   ): void {
     if (!this.#daily?.received(of, resource, number, isLast)) return;
-    const list = `${this.#nameOf(of)} ${resource}`;
+    const key = this.#completeKey(of, resource);
     const day = Math.floor(this.#hour / stepSizes.DAY.hours);
-    this.#complete.set(list, day);
-    this.#log?.append(textOfLine(['l', list, day]));
+    this.#complete.set(key, day);
+    this.#options.store.put(key, String(day));
+  }
+
+  #completeKey(of: SeriesOwner, resource: Resource): string {
+    return `${COMPLETE.from}${this.#nameOf(of)}/${resource}`;
   }
 
   deleted(of: SeriesOwner, { count, id }: SeriesOf, certain: boolean): void {
     const owner = this.#nameOf(of);
     // With a creation time, the next response shows whether the row is still there.
     if (certain || this.#store.find(owner, count, id)?.origin === null) {
-      this.#remove(owner, count, id);
+      this.#store.remove(owner, count, id);
     }
   }
 
@@ -204,31 +179,23 @@ export class CountSeries implements CountHistory {
     const { clock } = this.#options;
     const wall = clock.wall();
     const now = Math.floor(wall / HOUR_MS);
-    if (this.#store.cutAfter(now)) this.#log?.append(textOfLine(['c', now]));
+    this.#store.cutAfter(now);
     const hour = Math.floor((wall - (clock.now() - askedAt)) / HOUR_MS);
-    const changes = this.#store.observe(owner, count, rows, { hour, askedAt });
-    if (changes.length > 0) this.#log?.append(observedLine(owner, count.name, hour, changes));
+    this.#store.observe(owner, count, rows, { hour, askedAt });
     if (this.#store.refused > 0 && !this.#hasComplained) this.#complain();
   }
 
   #complain(): void {
     this.#hasComplained = true;
-    const { series } = this.#store.weight;
     this.#options.complain(
-      `The history of counts is full with ${series} counts. Further counts have no history as long as all of these are in use.`,
+      `The history of counts is full with ${this.#store.size} counts. Further counts have no history as long as all of these are in use.`,
     );
-  }
-
-  #remove(owner: string, count: CountName, id: number): void {
-    if (this.#store.remove(owner, count, id)) {
-      this.#log?.append(textOfLine(['d', owner, count, id]));
-    }
   }
 
   /** Removes the series of rows that were on no page since a time, unless a creation time identifies the row. */
   #removeAbsent(owner: string, count: CountName, since: number): void {
     for (const [id, { askedAt, origin }] of this.#store.of(owner, count)) {
-      if (askedAt < since && origin === null) this.#remove(owner, count, id);
+      if (askedAt < since && origin === null) this.#store.remove(owner, count, id);
     }
   }
 
@@ -237,7 +204,7 @@ export class CountSeries implements CountHistory {
     let name = this.#names.get(key);
     if (name === undefined) {
       const account = `${upstream} ${this.#options.baseUrls[upstream]} ${secret}`;
-      name = nameInFile(account).slice(0, NAME_LENGTH);
+      name = nameInStore(account).slice(0, NAME_LENGTH);
       this.#names.set(key, name);
     }
     return name;
@@ -249,12 +216,10 @@ function upstreamOf(key: string): UpstreamName {
   return key.startsWith('LINKS:') ? 'LINKS' : 'MARKET';
 }
 
-/** A row of which only the value is known. */
-interface SavedRow extends Row {
-  readonly value: number;
+/** The length of a list, as the count of a row. */
+function lengthOf(resource: Resource): Count<Row & { readonly value: number }> {
+  return { name: `total:${resource}`, value: ({ value }) => value, origin: () => null };
 }
-
-const saved = { value: ({ value }: SavedRow) => value, origin: () => null };
 
 /** The count of the only row of a response. */
 function ofOne<R>(count: Count<R>, row: R): Count<Row> {

@@ -1,12 +1,6 @@
+import type { Store } from '../store/store.ts';
 import type { Count, CountName, Row } from '../upstream/request.ts';
 import { Series } from './series.ts';
-
-/** A value that has changed a point; `origin` is present if a new series begins with it. */
-export interface Change {
-  readonly id: number;
-  readonly value: number;
-  readonly origin?: string | null;
-}
 
 /** When something was observed. */
 interface Moment {
@@ -16,27 +10,35 @@ interface Moment {
 }
 
 /** The series of one count of an owner, by the ids of rows. */
-type Rows = Map<number, Series>;
+interface Rows {
+  /** The key of each in the store, without its id. */
+  readonly key: string;
+  readonly byId: Map<number, Series>;
+}
 
 /** The series of one credential. */
 interface Owned {
+  readonly name: string;
   readonly counts: Map<CountName, Rows>;
   bytes: number;
 }
 
+/** All keys of series in the store. */
+const KEYS = { from: 'counts/', to: 'counts0' };
 /** The share of the memory that is left to the growth of series: new ones do not use it. */
 const GROWTH_SHARE = 0.1;
 /** To make room, all series are looked through: what is freed must last for a while. */
 const FREED_SHARE = 0.05;
 
 /**
- * All series in bounded memory. If it is full, the series that were neither observed nor read for the longest time are
+ * All series in bounded memory, and each of them in the store. If it is full, the series that were neither observed nor read for the longest time are
  * removed, of the credential with the most of them first. A new series removes none of the current hour: a list that is
  * too long would otherwise lose all of its history, and not only a part.
  */
 export class SeriesStore {
   readonly #owners = new Map<string, Owned>();
   readonly #maxBytes: number;
+  readonly #store: Store;
   #bytes = 0;
   #size = 0;
   /** The latest hour of any series. */
@@ -46,41 +48,56 @@ export class SeriesStore {
   /** Series that were not begun, because there was no room. */
   refused = 0;
 
-  constructor(maxBytes: number) {
+  constructor(store: Store, maxBytes: number) {
+    this.#store = store;
     this.#maxBytes = maxBytes;
   }
 
-  /** Memory taken, in bytes, and the number of series. */
-  get weight(): { readonly bytes: number; readonly series: number } {
-    return { bytes: this.#bytes, series: this.#size };
+  /**
+   * Loads what the store has, and deletes series without a value since an hour. Returns how many cannot be read.
+   * @throws StoreError
+   */
+  async load(oldest: number): Promise<number> {
+    let damaged = 0;
+    for await (const [key, value] of this.#store.read(KEYS)) {
+      const [, owner = '', count, id] = key.split('/');
+      const series = Series.read(value.toString());
+      if (!series) damaged += 1;
+      else if (series.latest < oldest) this.#store.delete(key);
+      else this.#restore(owner, count as CountName, Number(id), series);
+    }
+    return damaged;
+  }
+
+  /** Number of series. */
+  get size(): number {
+    return this.#size;
   }
 
   /** The series of a row; `undefined` if there is none. */
   find(owner: string, count: CountName, id: number): Series | undefined {
-    return this.#owners.get(owner)?.counts.get(count)?.get(id);
+    return this.#owners.get(owner)?.counts.get(count)?.byId.get(id);
   }
 
-  /** Records the counts of the rows of one response, and returns the values that changed a point. */
+  /** Records the counts of the rows of one response. */
   observe<R extends Row>(
     owner: string,
     count: Count<R>,
     observed: readonly R[],
     { askedAt, hour }: Moment,
-  ): Change[] {
+  ): void {
     const owned = this.#ownedBy(owner);
     const rows = rowsOf(owned, count.name);
-    const changes: Change[] = [];
     for (const row of observed) {
       const value = count.value(row);
       if (value === null) continue;
       const { id } = row;
       const origin = count.origin(row);
-      let series = rows.get(id);
-      const begins = !series || isAnother(series, origin);
-      if (!series || begins) {
+      let series = rows.byId.get(id);
+      if (!series || isAnother(series, origin)) {
         this.#drop(owned, rows, id);
         if (!this.#hasRoom(hour)) continue;
-        series = Series.empty(origin);
+        series = new Series(origin);
         this.#add(owned, rows, id, series);
       }
       // A response that was overtaken by a newer one says nothing new.
@@ -90,84 +107,69 @@ export class SeriesStore {
       const grown = series.observe(hour, value);
       if (grown === null) continue;
       this.#grow(owned, grown);
-      changes.push(begins ? { id, value, origin } : { id, value });
+      this.#store.put(rows.key + id, series.text);
+      if (hour > this.#latest) this.#latest = hour;
     }
-    if (changes.length > 0 && hour > this.#latest) this.#latest = hour;
     this.#checkSize();
     if (owned.bytes === 0) this.#owners.delete(owner);
-    return changes;
   }
 
-  /** Adds a series that was recorded before, in the place of one of the same row. */
-  restore(owner: string, count: CountName, id: number, series: Series): void {
+  #restore(owner: string, count: CountName, id: number, series: Series): void {
     const owned = this.#ownedBy(owner);
-    const rows = rowsOf(owned, count);
-    this.#drop(owned, rows, id);
-    this.#add(owned, rows, id, series);
+    this.#add(owned, rowsOf(owned, count), id, series);
     if (series.latest > this.#latest) this.#latest = series.latest;
     this.#checkSize();
   }
 
-  /** Removes a series; returns whether there was one. */
-  remove(owner: string, count: CountName, id: number): boolean {
+  /** Removes a series, if there is one. */
+  remove(owner: string, count: CountName, id: number): void {
     const owned = this.#owners.get(owner);
     const rows = owned?.counts.get(count);
-    return owned !== undefined && rows !== undefined && this.#drop(owned, rows, id);
+    if (owned && rows) this.#drop(owned, rows, id);
   }
 
   /** The ids of the series of one count, with the series. */
   *of(owner: string, count: CountName): Generator<readonly [number, Series]> {
-    yield* this.#owners.get(owner)?.counts.get(count) ?? [];
+    yield* this.#owners.get(owner)?.counts.get(count)?.byId ?? [];
   }
 
-  /** All series. They may come and go meanwhile. */
-  *all(): Generator<{ owner: string; count: CountName; id: number; series: Series }> {
-    for (const [owner, { counts }] of this.#owners) {
-      for (const [count, rows] of counts) {
-        for (const [id, series] of rows) yield { owner, count, id, series };
-      }
-    }
-  }
-
-  /**
-   * Removes what was recorded after the current hour, because the clock was set back; returns whether there was
-   * anything.
-   */
-  cutAfter(hour: number): boolean {
-    if (this.#latest <= hour) return false;
+  /** Removes what was recorded after the current hour, because the clock was set back. */
+  cutAfter(hour: number): void {
+    if (this.#latest <= hour) return;
     for (const owned of this.#owners.values()) {
-      for (const { series } of seriesOf(owned)) {
+      for (const { id, rows, series } of seriesOf(owned)) {
+        if (series.latest <= hour) continue;
         const before = series.bytes;
         series.cut(hour);
         this.#grow(owned, series.bytes - before);
+        this.#store.put(rows.key + id, series.text);
       }
     }
     this.#latest = hour;
-    return true;
   }
 
   #ownedBy(owner: string): Owned {
     let owned = this.#owners.get(owner);
     if (!owned) {
-      owned = { counts: new Map(), bytes: 0 };
+      owned = { name: owner, counts: new Map(), bytes: 0 };
       this.#owners.set(owner, owned);
     }
     return owned;
   }
 
   #add(owned: Owned, rows: Rows, id: number, series: Series): void {
-    rows.set(id, series);
+    rows.byId.set(id, series);
     this.#size += 1;
     this.#grow(owned, series.bytes);
   }
 
-  #drop(owned: Owned, rows: Rows, id: number): boolean {
-    const series = rows.get(id);
-    if (!series) return false;
-    rows.delete(id);
+  #drop(owned: Owned, { byId, key }: Rows, id: number): void {
+    const series = byId.get(id);
+    if (!series) return;
+    byId.delete(id);
+    this.#store.delete(key + id);
     this.#size -= 1;
     this.#grow(owned, -series.bytes);
-    return true;
   }
 
   #grow(owned: Owned, bytes: number): void {
@@ -208,10 +210,10 @@ export class SeriesStore {
   }
 }
 
-function rowsOf({ counts }: Owned, count: CountName): Rows {
+function rowsOf({ counts, name }: Owned, count: CountName): Rows {
   let rows = counts.get(count);
   if (!rows) {
-    rows = new Map();
+    rows = { key: `${KEYS.from}${name}/${count}/`, byId: new Map() };
     counts.set(count, rows);
   }
   return rows;
@@ -238,7 +240,7 @@ function leastUsed(owned: Owned, hour: number, bytes: number): { rows: Rows; id:
   for (const usedIn of [...byHour.keys()].sort((a, b) => a - b)) {
     // Of those used alike, the latest rows of the longest lists.
     const alike = byHour.get(usedIn) ?? [];
-    for (const one of alike.toReversed().sort((a, b) => b.rows.size - a.rows.size)) {
+    for (const one of alike.toReversed().sort((a, b) => b.rows.byId.size - a.rows.byId.size)) {
       if (left <= 0) return found;
       found.push(one);
       left -= one.bytes;
@@ -250,6 +252,6 @@ function leastUsed(owned: Owned, hour: number, bytes: number): { rows: Rows; id:
 /** All series of one credential. */
 function* seriesOf({ counts }: Owned): Generator<{ rows: Rows; id: number; series: Series }> {
   for (const rows of counts.values()) {
-    for (const [id, series] of rows) yield { rows, id, series };
+    for (const [id, series] of rows.byId) yield { rows, id, series };
   }
 }

@@ -14,13 +14,6 @@ export const stepSizes: Readonly<
 /** Memory that a series takes besides its texts, in bytes, by measurement. */
 const SERIES_BYTES = 400;
 
-/** The texts of a series: all that a process needs to continue it. */
-export interface SeriesTexts {
-  readonly origin: string | null;
-  readonly hours: string;
-  readonly days: string;
-}
-
 /** The values of one count over time, in hours and in days. */
 export class Series {
   /** See `Count.origin`. */
@@ -32,16 +25,23 @@ export class Series {
   /** The hour in which it was last observed or read: those not used for the longest are removed first. */
   usedIn: number;
 
-  constructor({ days, hours, origin }: SeriesTexts) {
+  constructor(origin: string | null, hours = '', days = '') {
     this.origin = origin;
     this.#hours = new Track(stepSizes.HOUR.keep, hours);
     this.#days = new Track(stepSizes.DAY.keep, days);
     this.usedIn = this.latest;
   }
 
-  /** A series without a value. */
-  static empty(origin: string | null): Series {
-    return new Series({ origin, hours: '', days: '' });
+  /** Reads what `text` returned; `null` for anything else. Never throws. */
+  static read(text: string): Series | null {
+    try {
+      const [origin, hours, days, ...rest] = JSON.parse(text) as unknown[];
+      if (origin !== null && typeof origin !== 'string') return null;
+      if (typeof hours !== 'string' || typeof days !== 'string' || rest.length > 0) return null;
+      return new Series(origin, hours, days);
+    } catch {
+      return null;
+    }
   }
 
   /** Its approximate memory, in bytes. */
@@ -54,8 +54,9 @@ export class Series {
     return this.#hours.latest;
   }
 
-  get texts(): SeriesTexts {
-    return { origin: this.origin, hours: this.#hours.text, days: this.#days.text };
+  /** All that a process needs to continue it. */
+  get text(): string {
+    return JSON.stringify([this.origin, this.#hours.text, this.#days.text]);
   }
 
   /** Records the value in an hour; returns by how many bytes it has grown, or `null` if no point has changed. */

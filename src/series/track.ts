@@ -14,7 +14,7 @@ export interface TrackPoint {
 
 /**
  * The values of one count in steps of one length, as runs of equal values. Complete runs are held as text, which
- * takes about 10 bytes each in memory and in the file: an array of numbers would take twice as much.
+ * takes about 10 bytes each in memory and in the store: an array of numbers would take twice as much.
  */
 export class Track {
   /** Complete runs as text, the oldest first. */

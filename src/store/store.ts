@@ -1,7 +1,7 @@
 import { reasonOf } from '../errors.ts';
 import { type AtOnce, inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
-import { inNextTurn } from '../scheduling/loop-turns.ts';
+import { inNextTurn, loopTurns } from '../scheduling/loop-turns.ts';
 import { type Engine, type KeyRange, type Selection, StoreError } from './engine.ts';
 import { isWithin } from './memory-engine.ts';
 
@@ -113,12 +113,15 @@ export class Store {
   }
 
   /**
-   * Reads values, with all changes made so far.
+   * Reads values, with all changes made so far, in turns of the event loop.
    * @throws StoreError
    */
   async *read(selection: Selection): AsyncIterable<readonly [string, Buffer]> {
     await this.committed();
-    yield* this.#options.engine.read(selection);
+    for await (const entry of this.#options.engine.read(selection)) {
+      yield entry;
+      await loopTurns.pause('');
+    }
   }
 
   /**

@@ -196,7 +196,6 @@ describe('the image', () => {
     expect(statSync(join(state, 'gateway')).mode & 0o7777).toBe(0o700);
     expect(readdirSync(join(state, 'gateway')).sort()).toEqual([
       'cache.log',
-      'counts.log',
       'jobs',
       'leases.log',
       'store',

@@ -1,8 +1,10 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
+import type { Store } from '../../src/store/store.ts';
 import { configOf } from '../support/config.ts';
+import { openFolder } from '../support/store.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { ModelAccounts } from './model-accounts.ts';
 
@@ -22,13 +24,15 @@ interface Answered<D> {
   readonly extensions: { readonly upstream: { readonly calls: number } };
 }
 
-/** A gateway over a model of both APIs in virtual time. It can be killed: the next one continues with its files. */
+/** A gateway over a model of both APIs in virtual time. It can be killed: the next one continues with its store. */
 export class SeriesWorld implements AsyncDisposable {
   readonly clock: VirtualClock;
   readonly model: ModelAccounts;
   readonly #env: Readonly<Record<string, string>>;
   readonly #folder = mkdtempSync(join(tmpdir(), 'series-'));
   readonly #gateways: Gateway[] = [];
+  #store: Store | null = null;
+  #kills = 0;
   #log = '';
 
   private constructor(clock: VirtualClock, model: ModelAccounts, env: Record<string, string>) {
@@ -45,42 +49,50 @@ export class SeriesWorld implements AsyncDisposable {
     return world;
   }
 
-  /** Begins a gateway in the folder of the current one, or in a new folder for one that was killed. */
+  /** Begins a gateway with the store of the one before. */
   async begin(): Promise<void> {
     const config = configOf({
       ...this.model.env,
-      STATE_DIR: this.folder,
+      STATE_DIR: join(this.#folder, `state-${this.#kills}`),
       shutdownGraceMs: '0',
-      // Otherwise the console writes its own history every minute.
       ...this.#env,
     });
     const log = { write: (line: string) => void (this.#log += line) };
-    this.#gateways.push(await createGateway(config, { clock: this.clock, log }));
+    this.#store = await openFolder(this.#storeFolder, this.clock);
+    this.#gateways.push(
+      await createGateway(config, { clock: this.clock, log, store: this.#store }),
+    );
   }
 
-  /** The folder of the current gateway. */
-  get folder(): string {
-    return join(this.#folder, String(this.#folders));
+  get #storeFolder(): string {
+    return join(this.#folder, `store-${this.#kills}`);
   }
 
-  /** The file with the history of counts. */
-  get file(): string {
-    return join(this.folder, 'counts.log');
+  /** What the store has of the history of counts, by key. */
+  async saved(): Promise<Map<string, string>> {
+    const saved = new Map<string, string>();
+    const all = this.#store?.read({ from: 'counts', to: 'counu' }) ?? [];
+    for await (const [key, value] of all) saved.set(key, value.toString());
+    return saved;
   }
 
-  #folders = 0;
-
-  /** The text of that file. */
-  get saved(): string {
-    return readFileSync(this.file, 'utf8');
+  /** Ends the gateway as a supervisor does, puts a value into its store, and begins the next one. */
+  async restart(key?: string, value = ''): Promise<void> {
+    await this.stop();
+    if (key !== undefined) {
+      const store = await openFolder(this.#storeFolder, this.clock);
+      store.put(key, value);
+      await store.close();
+    }
+    await this.begin();
   }
 
-  /** Ends the gateway without a word, and begins another that finds the file as it was at that moment. */
+  /** Ends the gateway without a word, and begins another that finds the store as it was at that moment. */
   async kill(): Promise<void> {
-    const { file } = this;
-    this.#folders += 1;
-    mkdirSync(this.folder);
-    if (existsSync(file)) cpSync(file, this.file);
+    await this.#store?.committed();
+    const folder = this.#storeFolder;
+    this.#kills += 1;
+    cpSync(folder, this.#storeFolder, { recursive: true });
     await this.begin();
   }
 

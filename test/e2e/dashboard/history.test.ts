@@ -1,12 +1,12 @@
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createGateway } from '../../../src/gateway.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { newStore } from '../../../src/store/open-store.ts';
 import { configOf } from '../../support/config.ts';
 import { chromium, dashboardPackages, describeWith } from '../../support/needs.ts';
+import { openFolder } from '../../support/store.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { findingsOf } from '../axe.ts';
 import { type DashboardWorld, startDashboard, views, wholeView } from './dashboard-world.ts';
@@ -22,9 +22,8 @@ const past = [
   [2, 200],
 ] as const;
 
-/** Writes the file that a gateway has after it has read the QR codes on these days. */
-async function readInThePast(sandbox: Sandbox, file: string): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'dashboard-past-'));
+/** Makes a store with the history of counts of a gateway that has read the QR codes on these days. */
+async function readInThePast(sandbox: Sandbox, folder: string): Promise<void> {
   const clock = new VirtualClock();
   clock.jumpWall(Date.now() - 10 * DAY_MS - clock.wall());
   const { links, market } = sandbox;
@@ -34,9 +33,10 @@ async function readInThePast(sandbox: Sandbox, file: string): Promise<void> {
     MARKET_BASE_URL: market.url,
     MARKET_API_KEY: market.key,
     AUTH_MODE: 'none',
-    STATE_DIR: folder,
+    STATE_DIR: 'off',
   });
-  const gateway = await createGateway(config, { clock });
+  const store = newStore(clock);
+  const gateway = await createGateway(config, { clock, store });
   let ago = 10;
   for (const [day, scans] of past) {
     // Two minutes run, so that nothing is cached any more; the rest of the days is skipped.
@@ -60,9 +60,12 @@ async function readInThePast(sandbox: Sandbox, file: string): Promise<void> {
     expect(await response.text()).toContain(`"scans":${scans}`);
     mend();
   }
+  const saved = await openFolder(folder);
+  for await (const [key, value] of store.read({ from: 'counts', to: 'counu' })) {
+    saved.put(key, value);
+  }
+  await saved.close();
   await gateway.close();
-  cpSync(join(folder, 'counts.log'), file);
-  rmSync(folder, { recursive: true });
 }
 
 describeWith([chromium, dashboardPackages], 'the scan history of a QR code', () => {
@@ -71,7 +74,7 @@ describeWith([chromium, dashboardPackages], 'the scan history of a QR code', () 
 
   beforeAll(async () => {
     world = await startDashboard({
-      prepare: (sandbox, folder) => readInThePast(sandbox, join(folder, 'counts.log')),
+      prepare: (sandbox, folder) => readInThePast(sandbox, join(folder, 'store')),
     });
     page = await world.open();
     await wholeView(page);
