@@ -13,29 +13,28 @@ import { bulkForecastMs } from './estimates/bulk-forecast.ts';
 import { QueueEstimates } from './estimates/queue-estimates.ts';
 import { QueueForecast } from './estimates/queue-forecast.ts';
 import { Lanes } from './lanes.ts';
-import { type BudgetView, clearMs, heldMsOf, pausedMs } from './law/availability.ts';
+import { type BudgetView, clearMs, pausedMs } from './law/availability.ts';
 import { Allowances } from './law/callers/allowances.ts';
 import { classOf, nameWithoutClass } from './law/callers/caller-names.ts';
 import { laneWithin } from './law/callers/lane-turns.ts';
 import type { QuotaUse } from './law/callers/quotas.ts';
-import { countWithoutBulk } from './law/callers/turns.ts';
 import { type Lane, leftByRefreshes, type TurnLane } from './law/document.ts';
 import { refreshesPerWindow } from './law/pace.ts';
 import { comesBack, heldBack, slotsOf, used } from './law/slots.ts';
 import type { MemoryStore } from './memory-store.ts';
 
-/** The request for which a slot of this process was taken. */
+/** The request for which a slot was taken. */
 type SlotUse = Pick<SlotRequest, 'lane' | 'resource'>;
 
 /** Maximum number of listed slots of a window: co-tenants can have any number. */
 const MOST_LISTED = 1000;
 
-/** The requests that wait in this process for slots of one key, for display and estimates. */
+/** The requests that wait for slots of one key, for display and estimates. */
 export abstract class BudgetQueue {
   protected readonly clock: Clock;
   protected readonly store: MemoryStore;
   protected readonly lanes: Lanes<SlotRequest>;
-  /** The requests for which slots of this process are taken, by the names of the slots. */
+  /** The requests for which slots are taken, by the names of the slots. */
   readonly #uses = new Map<string, SlotUse>();
   /** When the process will end, on `clock.now()`; `null` while it is not about to. */
   protected drainedAt: number | null = null;
@@ -61,8 +60,7 @@ export abstract class BudgetQueue {
   }
 
   exhaustedBy(patienceMs: number): ExhaustedReason {
-    const { view } = this.store;
-    const { budget, now } = view;
+    const { budget, now } = this.store.view;
     const patient = Math.max(0, patienceMs);
     if (pausedMs(budget, now) > patient) return 'paused';
     const isFull = used(budget) - heldBack(budget) >= budget.limit;
@@ -70,10 +68,9 @@ export abstract class BudgetQueue {
   }
 
   get idle(): boolean {
-    const { view } = this.store;
-    if (this.lanes.waiting > this.lanes.size('bulk') || heldMsOf(view) > 0) return false;
-    if (view.bids.some((bid) => countWithoutBulk(bid) > 0)) return false;
-    return view.budget.limit - used(view.budget) > leftByRefreshes(view.budget.limit);
+    const { budget, now } = this.store.view;
+    if (this.lanes.waiting > this.lanes.size('bulk') || pausedMs(budget, now) > 0) return false;
+    return budget.limit - used(budget) > leftByRefreshes(budget.limit);
   }
 
   get refreshesPerWindow(): number {
@@ -101,9 +98,8 @@ export abstract class BudgetQueue {
   }
 
   availableTo(lane: TurnLane, caller: string): number {
-    const { view } = this.store;
-    const { budget, now, rules } = view;
-    if (heldMsOf(view) > 0) return 0;
+    const { budget, now, rules } = this.store.view;
+    if (pausedMs(budget, now) > 0) return 0;
     const allowances = new Allowances(budget, rules, now);
     const want = { lane: this.laneOf(lane, caller), caller: this.lanes.nameOf(caller) };
     return allowances.available(want, budget.limit - used(budget));
@@ -174,7 +170,7 @@ export abstract class BudgetQueue {
     return new QueueEstimates(this.lanes, this.store.view);
   }
 
-  /** Records the request for which a slot of this process is taken. */
+  /** Records the request for which a slot is taken. */
   protected noteUse(id: string, { lane, resource }: SlotUse): void {
     const { answered, held } = this.store.budget;
     this.#uses.set(id, { lane, resource });
@@ -202,21 +198,20 @@ function queued(request: SlotRequest, leavesInMs: number | null): QueuedRequest 
 
 /** The state of a budget with this number of waiting requests. */
 function stateOf(
-  view: BudgetView,
+  { budget, now, rules }: BudgetView,
   { queued, writeInMs }: { readonly queued: number; readonly writeInMs: () => number },
 ): BudgetState {
-  const { budget, now, rules } = view;
   const { limit } = budget;
   const count = used(budget);
-  const heldMs = heldMsOf(view);
+  const pauseMs = pausedMs(budget, now);
   const clear = clearMs(budget, rules, now);
   const upstreamResetInMs = (budget.upstreamResetAt ?? now) - now;
   return {
     limit,
     used: Math.min(limit, count),
-    remaining: heldMs > 0 ? 0 : Math.max(0, limit - count),
+    remaining: pauseMs > 0 ? 0 : Math.max(0, limit - count),
     queued,
-    resetInMs: clear === null && heldMs === 0 ? null : Math.max(clear ?? 0, heldMs),
+    resetInMs: clear === null && pauseMs === 0 ? null : Math.max(clear ?? 0, pauseMs),
     upstreamResetInMs: upstreamResetInMs > 0 ? upstreamResetInMs : null,
     // Computed on demand, because few readers use it.
     get writeInMs() {
@@ -225,17 +220,17 @@ function stateOf(
   };
 }
 
-/** The owners of the slots in the window, those in flight last; `useOf` finds the ones of this process by ID. */
+/** The owners of the slots in the window, those in flight last; `useOf` finds the requests of this process by ID. */
 function windowOf(
   { budget, now, rules }: BudgetView,
   useOf: (id: string) => SlotUse | undefined,
 ): BudgetWindow {
   const { limit } = budget;
   const slots = slotsOf(budget, rules, now);
-  const taken = slots.flatMap(({ count, id, isOut, owner, until }): TakenSlot[] => {
+  const taken = slots.flatMap(({ count, id, isCoTenant, isOut, until }): TakenSlot[] => {
     const freeInMs = isOut ? null : until - now;
     const use = id === null ? undefined : useOf(id);
-    const other = owner === null ? 'co-tenant' : 'before';
+    const other = isCoTenant ? 'co-tenant' : 'before';
     const slot = { owner: use?.lane ?? other, resource: use?.resource ?? null, freeInMs } as const;
     return Array.from({ length: Math.min(count, MOST_LISTED) }, () => slot);
   });

@@ -141,28 +141,24 @@ export class BulkQueue<W> {
   }
 
   /**
-   * The place of a waiting request, or of a new one of a caller; undefined if it does not wait. `elsewhere` are the
-   * requests of other processes, with which those here take turns; classes that are `behind` all others are not counted.
+   * The place of a waiting request, or of a new one of a caller; undefined if it does not wait. Classes that are `behind`
+   * all others are not counted.
    */
   place(
     budget: Pick<KeyBudget, 'jobs'>,
     of: { readonly caller: string; readonly waiting?: W | undefined },
-    elsewhere: readonly BulkWaits[],
     behind: ReadonlySet<string>,
   ): BulkPlace | undefined {
     const name = classOf(of.caller);
-    const here = (this.#classes.get(name) ?? new ClassQueue<W>()).before(of.caller, of.waiting);
-    if (here === undefined) return undefined;
-    const counts = new Map(this.waits);
-    for (const [each, count] of elsewhere) counts.set(each, (counts.get(each) ?? 0) + count);
-    const others = (counts.get(name) ?? 0) - (this.#classes.get(name)?.size ?? 0);
-    const inClass = here + Math.min(others, here + 1);
+    const own = this.#classes.get(name) ?? new ClassQueue<W>();
+    const inClass = own.before(of.caller, of.waiting);
+    if (inClass === undefined) return undefined;
     let all = inClass;
-    for (const [each, count] of counts) {
+    for (const [each, { size }] of this.#classes) {
       if (each === name || behind.has(each)) continue;
       const turn = jobTurnOf(budget, each) - jobTurnOf(budget, name);
       const isEarlier = turn < 0 || (turn === 0 && each < name);
-      all += Math.min(count, isEarlier ? inClass + 1 : inClass);
+      all += Math.min(size, isEarlier ? inClass + 1 : inClass);
     }
     return { all, inClass };
   }

@@ -30,11 +30,6 @@ export class CallerQueues<W> {
     this.#names = names;
   }
 
-  /** Callers that wait. */
-  get callers(): number {
-    return this.#queues.size;
-  }
-
   /** A copy of the queues, for a simulation that does not change these. */
   copy(names: Names<W>): CallerQueues<W> {
     const copy = new CallerQueues<W>(this.#lane, names);

@@ -1,10 +1,9 @@
 import { type BulkHead, type BulkPlace, BulkQueue } from './bulk-queue.ts';
 import { CallerQueues } from './caller-queues.ts';
-import { aheadElsewhere } from './law/availability.ts';
 import { type Behind, NONE_BEHIND } from './law/callers/allowances.ts';
 import { classOf } from './law/callers/caller-names.ts';
 import { ClassTurns } from './law/callers/class-turns.ts';
-import type { BulkWaits, CallerWaits, WaitingCounts } from './law/callers/turns.ts';
+import type { WaitingCounts } from './law/callers/turns.ts';
 import type { KeyBudget, Lane, Rules, TurnLane } from './law/document.ts';
 
 /** An entry that waits for a slot. */
@@ -27,7 +26,7 @@ export type IsHeld = (caller: string, lane: TurnLane) => boolean;
 /** The queues of a class of callers. */
 type ClassQueues<W> = Record<TurnLane, CallerQueues<W>>;
 
-/** The waiting entries of this process, in the order in which the law grants slots. */
+/** The waiting entries, in the order in which the law grants slots. */
 export class Lanes<W extends Waiting> {
   readonly #of: KnownTurns;
   readonly #rules: Pick<Rules, 'classes'>;
@@ -127,7 +126,7 @@ export class Lanes<W extends Waiting> {
     if (lane === 'refresh') return this.#refreshes.has(waiting);
     if (lane !== 'bulk') return this.position(waiting) !== undefined;
     const of = { caller: this.callerOf(waiting), waiting };
-    return this.bulkPlace(of, [], NONE_BEHIND.classes) !== undefined;
+    return this.bulkPlace(of, NONE_BEHIND.classes) !== undefined;
   }
 
   /** Removes an entry, because it has its turn or is not needed any more; false if it does not wait here. */
@@ -150,16 +149,11 @@ export class Lanes<W extends Waiting> {
 
   /** Number of waiting requests, in the form that the law needs. */
   get waits(): WaitingCounts {
-    const mostUrgent = (): number => this.mostUrgent(1)[0]?.urgency ?? 0;
     const queues = [...this.#classes.values()];
     return {
       write: queues.flatMap(({ write }) => write.waits),
       interactive: queues.flatMap(({ interactive }) => interactive.waits),
       refreshes: this.#refreshes.size,
-      // Evaluates all of them.
-      get oldestMs() {
-        return mostUrgent();
-      },
       bulk: this.#bulk.waits,
     };
   }
@@ -198,10 +192,9 @@ export class Lanes<W extends Waiting> {
   /** The place of a waiting request in the lane `bulk`, or of a new one of a caller by its name in the turns. */
   bulkPlace(
     of: { readonly caller: string; readonly waiting?: W | undefined },
-    elsewhere: readonly BulkWaits[],
     behind: ReadonlySet<string>,
   ): BulkPlace | undefined {
-    return this.#bulk.place(this.#of.budget, of, elsewhere, behind);
+    return this.#bulk.place(this.#of.budget, of, behind);
   }
 
   /** The most urgent refreshes, at most this many. */
@@ -237,31 +230,21 @@ export class Lanes<W extends Waiting> {
 
   /**
    * Number of entries before a waiting one; undefined if it does not wait, or is a refresh or in the lane `bulk`.
-   * `bids` are those of other processes; `behind` are those that it is before in any case.
+   * `behind` are those that it is before in any case.
    */
-  position(
-    waiting: W,
-    behind = NONE_BEHIND,
-    bids: readonly WaitingCounts[] = [],
-  ): number | undefined {
+  position(waiting: W, behind = NONE_BEHIND): number | undefined {
     const { lane } = waiting;
     if (lane === 'refresh' || lane === 'bulk') return undefined;
     const caller = this.callerOf(waiting);
     const inClass = this.#inClass(lane, caller, behind, waiting);
-    if (inClass === undefined) return undefined;
-    return this.before(classOf(caller), inClass, behind, bids);
+    return inClass === undefined ? undefined : this.before(classOf(caller), inClass, behind);
   }
 
   /** The same for a new entry of a caller in a lane. */
-  ahead(
-    lane: TurnLane,
-    caller: string,
-    behind = NONE_BEHIND,
-    bids: readonly WaitingCounts[] = [],
-  ): number {
+  ahead(lane: TurnLane, caller: string, behind = NONE_BEHIND): number {
     const name = this.nameOf(caller);
     const inClass = this.#inClass(lane, name, behind) ?? 0;
-    return this.before(classOf(name), inClass, behind, bids);
+    return this.before(classOf(name), inClass, behind);
   }
 
   /** Number of entries of a caller's class before a waiting one, or before a new one of the caller. */
@@ -270,20 +253,18 @@ export class Lanes<W extends Waiting> {
   }
 
   /** Number of entries before one with this many others of its class before it. */
-  before(name: string, inClass: number, behind: Behind, bids: readonly WaitingCounts[]): number {
-    const { own, others } = waitsElsewhere(bids, name);
-    const callers = this.#classes.get(name)?.interactive.callers ?? 0;
-    const ofClass = inClass + aheadElsewhere(own, inClass, callers);
-    for (const [each, queues] of this.#classes) {
-      if (each === name || behind.classes.has(each)) continue;
-      const { interactive, write } = sizesOf(queues, behind);
-      others.set(each, (others.get(each) ?? 0) + write + interactive);
-    }
-    if (others.size === 0) return ofClass;
+  before(name: string, inClass: number, behind: Behind): number {
+    const others = [...this.#classes].filter(
+      ([each]) => each !== name && !behind.classes.has(each),
+    );
+    if (others.length === 0) return inClass;
     const turns = this.#turns;
-    const pass = turns.passOf(name, ofClass);
-    let before = ofClass;
-    for (const [each, waiting] of others) before += turns.before(each, waiting, { name, pass });
+    const pass = turns.passOf(name, inClass);
+    let before = inClass;
+    for (const [each, queues] of others) {
+      const { interactive, write } = sizesOf(queues, behind);
+      before += turns.before(each, write + interactive, { name, pass });
+    }
     return before;
   }
 
@@ -331,21 +312,4 @@ function without<W>({ interactive, write }: ClassQueues<W>, isHeld: IsHeld): Cla
     write: write.without((caller) => isHeld(caller, 'write')),
     interactive: interactive.without((caller) => isHeld(caller, 'interactive')),
   };
-}
-
-/** What waits of a class in other processes, and number of requests of each other class. */
-function waitsElsewhere(
-  bids: readonly WaitingCounts[],
-  name: string,
-): { readonly own: readonly CallerWaits[]; readonly others: Map<string, number> } {
-  const own: CallerWaits[] = [];
-  const others = new Map<string, number>();
-  for (const { interactive, write } of bids) {
-    for (const waits of [...write, ...interactive]) {
-      const each = classOf(waits[0]);
-      if (each === name) own.push(waits);
-      else others.set(each, (others.get(each) ?? 0) + waits[1]);
-    }
-  }
-  return { own, others };
 }

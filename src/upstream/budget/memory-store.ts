@@ -16,7 +16,7 @@ import {
   type Rules,
 } from './law/document.ts';
 import { cancelSlot, endSlot } from './law/ended.ts';
-import { addAnswered, heldBack, PROCESS_BEFORE, purge, roomOf } from './law/slots.ts';
+import { addAnswered, heldBack, purge, roomOf } from './law/slots.ts';
 import { type Stop, stopOf } from './law/stop.ts';
 import { SlotLimiter, type TakenSlots } from './slot-limiter.ts';
 import type { Claimed, Queue } from './store.ts';
@@ -46,9 +46,6 @@ interface OwnSlot {
   readonly entry: JournalEntry;
 }
 
-/** The only owner of slots in this process. */
-const SELF = 'self';
-
 /**
  * Keeps the budget of a key, and grants its slots. Every slot that counts is a job of one limiter, which
  * determines the number of free slots. Each slot is written to the journal before its request is sent.
@@ -77,14 +74,13 @@ export class MemoryStore {
     this.#journal = journal;
     this.#limiter = new SlotLimiter(limit);
     this.#limit = limit;
-    const times = { marginMs: 0, holdMs: null, ghostMs: null };
-    this.rules = newRules(options, times, () => clock.wall() - clock.now());
+    this.rules = newRules(options, () => clock.wall() - clock.now());
     const now = clock.now();
     const b = newBudget(this.rules, now);
     this.budget = b;
     for (const [at, until] of journal.recalled.entries()) {
-      const id = `${PROCESS_BEFORE} ${at}`;
-      addAnswered(b, { id, owner: PROCESS_BEFORE, until, grantedAt: now, endedAt: now });
+      const id = `before ${at}`;
+      addAnswered(b, { id, until, grantedAt: now });
       this.#answered.set(id, this.#limiter.take());
     }
     if (journal.unknownUntil > now) b.unknownUntil = journal.unknownUntil;
@@ -97,7 +93,7 @@ export class MemoryStore {
   /** The current budget, for estimates and display only. Purged at each access. */
   get view(): BudgetView {
     const now = this.#purge();
-    return { budget: this.budget, rules: this.rules, now, heldMs: 0, bids: [], isAlive };
+    return { budget: this.budget, rules: this.rules, now };
   }
 
   /**
@@ -107,7 +103,7 @@ export class MemoryStore {
   claim(queue: Queue, lane?: Lane): Claimed {
     const { budget: b, rules } = this;
     const now = this.#purge();
-    const room = { ...roomOf(b, isAlive), free: b.limit - this.#limiter.taken };
+    const room = { ...roomOf(b), free: b.limit - this.#limiter.taken };
     // Thousands can wait: they are scanned only when one of them can get a slot.
     const stop = lane && stopOf(b, rules, now, { lane, ...room });
     if (stop) return { taken: [], againAt: now + soon(stop) };
@@ -117,8 +113,7 @@ export class MemoryStore {
       const { lane: own, lengthy = false } = request;
       return { ...want, id: String(this.#slots), lane: own, lengthy };
     });
-    const at = { owner: SELF, ...room, waits, bids: [] };
-    const claimed = claimSlots(b, rules, now, wants, at);
+    const claimed = claimSlots(b, rules, now, wants, { ...room, waits });
     const { granted } = claimed;
     this.#count();
     const taken = wanted.flatMap(({ request }, n) => {
@@ -153,7 +148,7 @@ export class MemoryStore {
       },
       end: (feedback) => {
         const { foreign, pauses, pauseMs } = this.change((b, now) => {
-          const learnt = endSlot(b, this.rules, now, { id, owner: SELF, feedback });
+          const learnt = endSlot(b, this.rules, now, { id, feedback });
           return { ...learnt, pauseMs: learnt.pauses ? pausedMs(b, now) : 0 };
         });
         if (foreign > 0) events?.emit('foreign', { upstream, count: foreign });
@@ -222,8 +217,4 @@ function release<K>(slots: Map<K, TakenSlots>, key: K): void {
 /** Milliseconds until the next claim, at least 1: a fraction would be rounded to 0 and repeated immediately. */
 function soon({ waitMs }: Stop): number {
   return Math.max(1, waitMs ?? Infinity);
-}
-
-function isAlive(): boolean {
-  return true;
 }

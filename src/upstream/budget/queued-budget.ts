@@ -100,7 +100,7 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     }
     const { waits } = this.lanes;
     if (this.drainedAt === null) return { wants, waits };
-    return { wants, waits: { ...waits, refreshes: 0, oldestMs: 0, bulk: [] } };
+    return { wants, waits: { ...waits, refreshes: 0, bulk: [] } };
   }
 
   freed(refused: boolean): void {

@@ -23,7 +23,7 @@ class Queue {
     const classes = classesOf(
       Object.fromEntries(Object.entries(weights).map(([name, weight]) => [name, { weight }])),
     );
-    this.rules = { limit: 60, windowMs, marginMs: 0, holdMs: null, ghostMs: null, classes };
+    this.rules = { limit: 60, windowMs, classes };
     this.#budget = newBudget(this.rules, 0);
     accepted(this.#budget);
     this.lanes = new Lanes<Named>({ budget: this.#budget }, this.rules);
@@ -40,7 +40,7 @@ class Queue {
   next(): Named | undefined {
     const { lanes, rules } = this;
     const all = [...lanes.inOrder()];
-    const at = { owner: 'one', free: 1, waits: lanes.waits, bids: [], wire: 0, jobs: 0 };
+    const at = { free: 1, waits: lanes.waits, wire: 0, jobs: 0 };
     const wants = all.map((each, index) => ({ ...each, id: String(index) }));
     const { granted } = claimSlots(this.#budget, rules, 0, wants, at);
     const index = granted.indexOf(true);

@@ -19,7 +19,7 @@ function job(name: string, lane: Lane = 'interactive', caller = 'a', urgency = 0
   return { name, lane, caller, urgency: () => urgency };
 }
 
-const rules: Rules = { limit: 60, windowMs: 60_000, marginMs: 0, holdMs: null, ghostMs: null };
+const rules: Rules = { limit: 60, windowMs: 60_000 };
 
 /** Lanes, and a budget whose law takes out of them what is next. */
 class Queue {
@@ -44,10 +44,8 @@ class Queue {
       0,
       all.map((each, at) => ({ ...each, id: String(at) })),
       {
-        owner: 'one',
         free: allowRefresh && all.length === refreshes.length ? 60 : 1,
         waits: { ...lanes.waits, refreshes: refreshes.length },
-        bids: [],
         wire: 0,
         jobs: 0,
       },

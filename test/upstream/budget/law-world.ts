@@ -21,20 +21,19 @@ export const silent: Feedback = { limit: null, remaining: null, resetInMs: null 
 
 /** Rules with a window of a second. */
 export const rulesOf = (limit: number, of: Partial<Rules> = {}): Rules => {
-  return { limit, windowMs: 1000, marginMs: 0, holdMs: null, ghostMs: null, ...of };
+  return { limit, windowMs: 1000, ...of };
 };
 
-/** Processes on one budget, under a time that only the test moves. */
+/** Requests that wait for slots of one budget, under a time that only the test moves. */
 export class World {
   readonly rules: Rules;
   now = 0;
   budget: KeyBudget;
-  readonly #waiting = new Map<string, WantedSlot[]>();
+  /** What waits, in the order in which it was asked for. */
+  waiting: readonly WantedSlot[] = [];
   readonly #since = new Map<string, number>();
-  readonly dead = new Set<string>();
   /** What was granted, in this order. */
-  readonly granted: { readonly want: WantedSlot; readonly owner: string; readonly at: number }[] =
-    [];
+  readonly granted: WantedSlot[] = [];
   #ids = 0;
 
   constructor(rules: Rules) {
@@ -51,88 +50,68 @@ export class World {
     return result;
   }
 
-  asks(
-    owner: string,
-    lane: WantedSlot['lane'],
-    caller = 'a',
-    of: Partial<WantedSlot> = {},
-  ): WantedSlot {
+  asks(lane: WantedSlot['lane'], caller = 'a'): WantedSlot {
     this.#ids += 1;
-    const want = { id: String(this.#ids), lane, caller, ...of };
-    this.#waiting.set(owner, [...this.waitingOf(owner), want]);
-    const place = `${owner} ${lane} ${caller}`;
+    const want = { id: String(this.#ids), lane, caller };
+    this.waiting = [...this.waiting, want];
+    const place = `${lane} ${caller}`;
     if (!this.#since.has(place)) this.#since.set(place, this.budget.turns.seq);
     return want;
   }
 
-  waitingOf(owner: string): readonly WantedSlot[] {
-    return this.#waiting.get(owner) ?? [];
+  /** What still waits of some lanes. */
+  waitingIn(...lanes: readonly WantedSlot['lane'][]): number {
+    return this.waiting.filter(({ lane }) => lanes.includes(lane)).length;
   }
 
-  #waitsOf(owner: string): WaitingCounts {
+  get #waits(): WaitingCounts {
     const waits = (lane: WantedSlot['lane']): CallerWaits[] => {
-      const wants = this.waitingOf(owner).filter((want) => want.lane === lane);
+      const wants = this.waiting.filter((want) => want.lane === lane);
       return [...new Set(wants.map(({ caller }) => caller))].map((caller) => {
         const count = wants.filter((want) => want.caller === caller).length;
-        return [caller, count, this.#since.get(`${owner} ${lane} ${caller}`) ?? 0];
+        return [caller, count, this.#since.get(`${lane} ${caller}`) ?? 0];
       });
     };
-    const refreshes = this.waitingOf(owner).filter(({ lane }) => lane === 'refresh').length;
+    const refreshes = this.waitingIn('refresh');
     const [write, interactive] = [waits('write'), waits('interactive')];
-    const bulk = bulkWaits(this.waitingOf(owner));
-    return { write, interactive, refreshes, oldestMs: refreshes, bulk };
+    return { write, interactive, refreshes, bulk: bulkWaits(this.waiting) };
   }
 
-  claims(owner: string): ClaimResult {
-    const others = [...this.#waiting.keys()].filter((each) => each !== owner);
-    const wants = this.waitingOf(owner);
+  claims(): ClaimResult {
+    const wants = this.waiting;
+    const waits = this.#waits;
     const claimed = this.change((b) =>
-      claimSlots(b, this.rules, this.now, wants, {
-        owner,
-        ...roomOf(b, (each) => !this.dead.has(each)),
-        waits: this.#waitsOf(owner),
-        bids: others.filter((each) => !this.dead.has(each)).map((each) => this.#waitsOf(each)),
-      }),
+      claimSlots(b, this.rules, this.now, wants, { ...roomOf(b), waits }),
     );
-    for (const [at, want] of wants.entries()) {
-      if (claimed.granted[at]) this.granted.push({ want, owner, at: this.now });
-    }
-    this.#waiting.set(
-      owner,
-      wants.filter((_, at) => !claimed.granted[at]),
-    );
+    this.granted.push(...wants.filter((_, at) => claimed.granted[at]));
+    this.waiting = wants.filter((_, at) => !claimed.granted[at]);
     for (const { caller, lane } of wants) {
-      const stays = this.waitingOf(owner).some((each) => {
-        return each.caller === caller && each.lane === lane;
-      });
-      if (!stays) this.#since.delete(`${owner} ${lane} ${caller}`);
+      const stays = this.waiting.some((each) => each.caller === caller && each.lane === lane);
+      if (!stays) this.#since.delete(`${lane} ${caller}`);
     }
     return claimed;
   }
 
-  ends(id: string, feedback: Feedback = silent, owner = 'one', agoMs = 0) {
-    return this.change((b) => {
-      return endSlot(b, this.rules, this.now, { id, owner, feedback, agoMs });
-    });
+  ends(id: string, feedback: Feedback = silent) {
+    return this.change((b) => endSlot(b, this.rules, this.now, { id, feedback }));
   }
 }
 
 /** A world in which the first answer has come, so that no probe is needed, and all slots are free. */
 export function begun(limit: number, of?: Partial<Rules>): World {
   const world = new World(rulesOf(limit, of));
-  const first = world.asks('one', 'write');
-  world.claims('one');
+  const first = world.asks('write');
+  world.claims();
   world.ends(first.id);
   world.now = 5000;
   world.granted.length = 0;
   return world;
 }
 
-/** Requests of three processes, in any lane, with what they bring. */
+/** Requests in any lane, with what they bring. */
 export const requests = fc.array(
   fc.record({
     atMs: fc.nat(6000),
-    owner: fc.constantFrom('one', 'two', 'three'),
     lane: fc.constantFrom(
       'write' as const,
       'interactive' as const,
@@ -149,12 +128,9 @@ export const requests = fc.array(
   { minLength: 1, maxLength: 30 },
 );
 
-const owners = ['one', 'two', 'three'] as const;
-
 /** A grant as a run sees it. */
 interface Grant {
   readonly want: WantedSlot;
-  readonly owner: string;
   /** The document before the claim that gave it. */
   readonly before: KeyBudget;
 }
@@ -168,11 +144,11 @@ export function play(
   const counts: { readonly from: number; to: number }[] = [];
   const coming = asked.map((each) => ({ ...each })).sort((a, b) => a.atMs - b.atMs);
   const how = new Map<string, (typeof coming)[number]>();
-  const onWire: { readonly id: string; readonly owner: string; readonly at: number }[] = [];
+  const onWire: { readonly id: string; readonly at: number }[] = [];
   for (let steps = 0; steps < 40_000; steps += 1) {
     for (const next = coming; next[0] && next[0].atMs <= world.now; ) {
       const each = next.shift();
-      if (each) how.set(world.asks(each.owner, each.lane, each.caller).id, each);
+      if (each) how.set(world.asks(each.lane, each.caller).id, each);
     }
     for (const end of onWire.filter(({ at }) => at <= world.now)) {
       onWire.splice(onWire.indexOf(end), 1);
@@ -185,23 +161,21 @@ export function play(
       }
       const refused = refusedMs === null ? {} : { refused: { retryAfterMs: refusedMs } };
       const { limit: told, remaining } = each;
-      world.ends(end.id, { limit: told, remaining, resetInMs: 300, ...refused }, end.owner);
+      world.ends(end.id, { limit: told, remaining, resetInMs: 300, ...refused });
       if (count) count.to = world.now + 1000;
     }
-    for (const owner of owners) {
-      const before = world.granted.length;
-      const document = JSON.parse(JSON.stringify(world.budget)) as KeyBudget;
-      world.claims(owner);
-      const { pause } = world.budget;
-      for (const { want } of world.granted.slice(before)) {
-        expect(world.now).toBeGreaterThanOrEqual(pause.until ?? 0);
-        onGrant({ want, owner, before: document });
-        const latencyMs = how.get(want.id)?.latencyMs ?? 0;
-        onWire.push({ id: want.id, owner, at: world.now + latencyMs });
-        counts[Number(want.id)] = { from: world.now, to: Infinity };
-        const now = counts.filter(({ to }) => to > world.now).length;
-        expect(now).toBeLessThanOrEqual(world.budget.limit);
-      }
+    const before = world.granted.length;
+    const document = JSON.parse(JSON.stringify(world.budget)) as KeyBudget;
+    world.claims();
+    const { pause } = world.budget;
+    for (const want of world.granted.slice(before)) {
+      expect(world.now).toBeGreaterThanOrEqual(pause.until ?? 0);
+      onGrant({ want, before: document });
+      const latencyMs = how.get(want.id)?.latencyMs ?? 0;
+      onWire.push({ id: want.id, at: world.now + latencyMs });
+      counts[Number(want.id)] = { from: world.now, to: Infinity };
+      const now = counts.filter(({ to }) => to > world.now).length;
+      expect(now).toBeLessThanOrEqual(world.budget.limit);
     }
     if (coming.length + onWire.length === 0 && how.size === world.granted.length) break;
     world.now += 20;

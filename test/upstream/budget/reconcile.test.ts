@@ -10,28 +10,27 @@ import { addCoTenants } from '../../../src/upstream/budget/law/slots.ts';
 import type { Feedback } from '../../../src/upstream/wire/rate-limit-headers.ts';
 
 const silent: Feedback = { limit: null, remaining: null, resetInMs: null };
-const rules: Rules = { limit: 30, windowMs: 60_000, marginMs: 0, holdMs: null, ghostMs: null };
+const rules: Rules = { limit: 30, windowMs: 60_000 };
 
 /** A budget with one request out, of which the upstream can have counted this many of ours. */
 function budgetOf({ countable = 10, remainingHeard = true } = {}): KeyBudget {
   const b = newBudget(rules, 0);
   if (remainingHeard) heard(b, 0, true);
-  b.held.push({ id: 'one', owner: 'a', until: null, grantedAt: 0, seq: 1, countable, era: 0 });
+  b.held.push({ id: 'one', grantedAt: 0, countable, era: 0 });
   return b;
 }
 
 /** What an answer adds to what co-tenants have spent: how many, and how long they count. */
 function learnt(feedback: Partial<Feedback>, b = budgetOf()): { count: number; ms: number } | null {
   const before = b.coTenants.length;
-  endSlot(b, rules, 0, { id: 'one', owner: 'a', feedback: { ...silent, ...feedback } });
+  endSlot(b, rules, 0, { id: 'one', feedback: { ...silent, ...feedback } });
   if (b.coTenants.length === before) return null;
   const { count = 0, until: ms = 0 } = b.coTenants.at(-1) ?? {};
   return { count, ms };
 }
 
 describe('The headers of an answer', () => {
-  test('take what others of our own have sent for ours, and for no co-tenant', () => {
-    // Ten requests of all replicas count, of which this process knows to have sent a few.
+  test('take what we have sent ourselves for ours, and for no co-tenant', () => {
     expect(learnt({ remaining: 20 })).toBeNull();
     expect(learnt({ remaining: 20 }, budgetOf({ countable: 3 }))).toEqual({ count: 7, ms: 60_000 });
   });

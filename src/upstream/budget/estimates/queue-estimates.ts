@@ -3,7 +3,6 @@ import { availableMs, type BudgetView } from '../law/availability.ts';
 import { Allowances, type Behind, NONE_BEHIND } from '../law/callers/allowances.ts';
 import { classOf } from '../law/callers/caller-names.ts';
 import { laneWithin } from '../law/callers/lane-turns.ts';
-import type { CallerWaits, WaitingCounts } from '../law/callers/turns.ts';
 import type { TurnLane } from '../law/document.ts';
 import { jobDueMs } from '../law/jobs.ts';
 import { roomOf, used } from '../law/slots.ts';
@@ -35,7 +34,7 @@ export class QueueEstimates<W extends Waiting> {
     const caller = this.#lanes.callerOf(request);
     if (lane === 'bulk') return this.#ofBulk(caller, request);
     const behind = this.#behind(caller);
-    const before = this.#lanes.position(request, behind, this.#bids(behind));
+    const before = this.#lanes.position(request, behind);
     if (before === undefined) return undefined;
     return this.#at(before, lane, caller, this.#aheadInClass(lane, caller, request));
   }
@@ -45,7 +44,7 @@ export class QueueEstimates<W extends Waiting> {
     const name = this.#lanes.nameOf(caller);
     if (laneWithin(this.#view.rules, lane, name) === 'bulk') return this.#ofBulk(name) ?? 0;
     const behind = this.#behind(name);
-    const before = this.#lanes.ahead(lane, caller, behind, this.#bids(behind));
+    const before = this.#lanes.ahead(lane, caller, behind);
     return this.#at(before, lane, name, this.#aheadInClass(lane, name));
   }
 
@@ -56,7 +55,7 @@ export class QueueEstimates<W extends Waiting> {
     const { all, within } = this.#passed.get(name) ?? { all: 0, within: 0 };
     const behind = this.#behind(caller);
     const inClass = this.#allowances.isBehind(caller) ? all : within;
-    const before = this.#lanes.before(name, inClass, behind, this.#bids(behind));
+    const before = this.#lanes.before(name, inClass, behind);
     return this.#at(before, request.lane, caller, all);
   }
 
@@ -71,16 +70,15 @@ export class QueueEstimates<W extends Waiting> {
 
   /** Milliseconds until a request in the lane `bulk` is sent, or a new one of a caller; undefined if it does not wait. */
   #ofBulk(caller: string, waiting?: W): number | undefined {
-    const { budget, isAlive, now, rules } = this.#view;
+    const { budget, now, rules } = this.#view;
     const { classes } = this.#behind(caller);
-    const elsewhere = this.#view.bids.flatMap(({ bulk }) => bulk);
-    const place = this.#lanes.bulkPlace({ caller, waiting }, elsewhere, classes);
+    const place = this.#lanes.bulkPlace({ caller, waiting }, classes);
     if (!place) return undefined;
     const { all, inClass } = place;
     // One is sent at a time.
-    const { jobs } = roomOf(budget, isAlive);
+    const { jobs } = roomOf(budget);
     const turnMs = (all + jobs) * budget.latencyMs;
-    const before = all + this.#waitingIn('write') + this.#waitingIn('interactive');
+    const before = all + this.#lanes.size('write') + this.#lanes.size('interactive');
     const leftMs = Math.max(availableMs(this.#view, before), this.#untilLeftMs(all, before));
     const dueMs = Math.max(
       availableMs(this.#view, all + this.#untilLastWrite),
@@ -101,36 +99,31 @@ export class QueueEstimates<W extends Waiting> {
     const { latencyMs, limit } = budget;
     const free = limit - used(budget) - (before % limit);
     const rounds = Math.floor(before / limit);
-    const roundsMs = rounds * (rules.windowMs + rules.marginMs + latencyMs);
+    const roundsMs = rounds * (rules.windowMs + latencyMs);
     const lawMs = this.#allowances.untilLeftMs(free) + roundsMs;
     if (lawMs === 0) return 0;
     const perWindow = Math.max(1, this.#allowances.leftPerWindow);
     return Math.max(lawMs, ((all + 1) * rules.windowMs) / perWindow);
   }
 
-  /** Number of writes of a class that wait, in all processes. */
+  /** Number of writes of a class that wait. */
   #writesOf(name: string): number {
-    const all = [this.#lanes.waits, ...this.#view.bids].flatMap(({ write }) => write);
-    return all.reduce((sum, [caller, count]) => sum + (classOf(caller) === name ? count : 0), 0);
+    return this.#lanes.waits.write.reduce(
+      (sum, [caller, count]) => sum + (classOf(caller) === name ? count : 0),
+      0,
+    );
   }
 
   /** Number of requests up to the last write: writes go before the minimum rate, and some reads before writes. */
   get #untilLastWrite(): number {
-    const waiting = this.#waitingIn('write');
-    if (this.#lanes.size('write') === 0) return waiting;
+    if (this.#lanes.size('write') === 0) return 0;
     const lanes = Array.from(this.#lanes.inOrder(), ({ lane }) => lane);
-    return waiting - this.#lanes.size('write') + lanes.lastIndexOf('write') + 1;
-  }
-
-  /** Number of requests of a lane that wait, in all processes. */
-  #waitingIn(lane: TurnLane): number {
-    const elsewhere = this.#view.bids.flatMap((bid) => bid[lane]);
-    return elsewhere.reduce((sum, [, count]) => sum + count, this.#lanes.size(lane));
+    return lanes.lastIndexOf('write') + 1;
   }
 
   /** Those that are behind all requests of a caller. */
   #behind(caller: string): Behind {
-    if (this.#lanes.waiting === 0 && this.#view.bids.length === 0) return NONE_BEHIND;
+    if (this.#lanes.waiting === 0) return NONE_BEHIND;
     this.#listed ??= this.#allowances.behind;
     const { callers, classes } = this.#listed;
     if (classes.has(classOf(caller))) return NONE_BEHIND;
@@ -140,16 +133,6 @@ export class QueueEstimates<W extends Waiting> {
   /** Number of requests of a caller's class before one of its requests, if that matters. */
   #aheadInClass(lane: TurnLane, caller: string, request?: W): number {
     return this.#allowances.hasQuotas(caller) ? this.#lanes.aheadInClass(lane, caller, request) : 0;
-  }
-
-  /** The waiting requests of other processes, without those that are behind all requests of a caller. */
-  #bids({ callers, classes }: Behind): readonly WaitingCounts[] {
-    const isBefore = ([each]: CallerWaits): boolean =>
-      !callers.includes(each) && !classes.has(classOf(each));
-    return this.#view.bids.map((bid) => {
-      const [write, interactive] = [bid.write.filter(isBefore), bid.interactive.filter(isBefore)];
-      return { ...bid, write, interactive };
-    });
   }
 
   /** Milliseconds until a request with this many others before it is sent. */

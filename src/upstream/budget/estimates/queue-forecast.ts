@@ -1,13 +1,12 @@
 import type { IsHeld, Lanes, Waiting } from '../lanes.ts';
-import { type BudgetView, heldMsOf } from '../law/availability.ts';
+import { type BudgetView, pausedMs } from '../law/availability.ts';
 import { Allowances } from '../law/callers/allowances.ts';
 import { classOf } from '../law/callers/caller-names.ts';
-import type { CallerWaits } from '../law/callers/turns.ts';
 import { claimSlots } from '../law/claim.ts';
 import { copyOf, type KeyBudget, type Lane, type TurnLane } from '../law/document.ts';
 import { endSlot } from '../law/ended.ts';
 import { jobDueMs, jobsDue, othersPerWindow } from '../law/jobs.ts';
-import { purge, type Room, roomOf } from '../law/slots.ts';
+import { purge, roomOf } from '../law/slots.ts';
 import { stopOf } from '../law/stop.ts';
 
 /** A sent request in a forecast. Times are milliseconds from the start of the forecast. */
@@ -20,16 +19,11 @@ interface Departure {
 /** A pending response. */
 interface Answer {
   readonly id: string;
-  readonly owner: string;
   readonly at: number;
 }
 
-/** Owner of the slots that a forecast takes. */
-const PLAYED = 'played';
 /** A response without rate-limit headers. */
 const silent = { limit: null, remaining: null, resetInMs: null };
-/** Maximum number of simulated requests per caller of another process: more do not change the result here. */
-const MOST_ELSEWHERE = 100;
 
 /**
  * A simulation of a budget's queue: when each request is sent and its response arrives, if no other arrives. It
@@ -58,22 +52,17 @@ export class QueueForecast {
   constructor(lanes: Lanes<Waiting>, view: BudgetView, heldMs: number) {
     const budget = copyOf(view.budget);
     const { limit, latencyMs } = budget;
-    const { bids, isAlive, now } = view;
+    const { now } = view;
     this.limit = limit;
     this.latencyMs = latencyMs;
     this.#budget = budget;
     this.#lanes = lanes.copy(budget);
     this.#view = view;
     this.#now = now;
-    budget.pause.until = now + Math.max(heldMs, heldMsOf(view));
+    budget.pause.until = now + Math.max(heldMs, pausedMs(budget, now));
     this.#answers = budget.held
-      .filter(({ owner }) => isAlive(owner))
-      .map(({ grantedAt, id, owner }) => ({ id, owner, at: Math.max(now, grantedAt + latencyMs) }))
+      .map(({ grantedAt, id }) => ({ id, at: Math.max(now, grantedAt + latencyMs) }))
       .sort((one, other) => one.at - other.at);
-    for (const bid of bids) {
-      this.#addElsewhere('write', bid.write);
-      this.#addElsewhere('interactive', bid.interactive);
-    }
   }
 
   /** Queues a hypothetical request after all that its caller has queued so far. */
@@ -116,7 +105,7 @@ export class QueueForecast {
 
   /** Milliseconds until a write or a read can be sent; 0 if one can be now. */
   #callerMs(lane: Lane): number {
-    const at = { lane, ...this.#room, reserved: this.#reserved };
+    const at = { lane, ...roomOf(this.#budget), reserved: this.#reserved };
     const stop = stopOf(this.#budget, this.#view.rules, this.#now, at);
     if (stop) return stop.waitMs ?? Infinity;
     const held = this.#held;
@@ -136,7 +125,7 @@ export class QueueForecast {
     if (lane !== 'bulk' && dueMs > 0) return dueMs;
     // Their slots are reserved until the one under way has ended.
     const due = jobsDue(this.#budget, rules, this.#now);
-    if (this.#room.jobs > 0) this.#reserved = Math.min(due, this.#lanes.size('bulk'));
+    if (roomOf(this.#budget).jobs > 0) this.#reserved = Math.min(due, this.#lanes.size('bulk'));
     const { refresh } = this.#lanes;
     const isRefreshed = lane === 'bulk' && refresh;
     return this.#claim(isRefreshed ? [{ request: refresh, caller: '' }, ...heads] : heads);
@@ -157,12 +146,9 @@ export class QueueForecast {
     const { rules } = this.#view;
     const wants = all.map(({ request, ...want }) => {
       this.#played += 1;
-      return { ...want, id: `${PLAYED} ${this.#played}`, lane: request.lane };
+      return { ...want, id: `played ${this.#played}`, lane: request.lane };
     });
-    // The age of refreshes does not matter without other processes.
-    const { bulk, interactive, refreshes, write } = this.#lanes.waits;
-    const waits = { bulk, interactive, refreshes, write, oldestMs: 0 };
-    const at = { owner: PLAYED, ...this.#room, waits, bids: [] };
+    const at = { ...roomOf(this.#budget), waits: this.#lanes.waits };
     const others = this.#budget.jobs?.others;
     const { granted, waitMs } = claimSlots(this.#budget, rules, this.#now, wants, at);
     const { jobs } = this.#budget;
@@ -173,8 +159,7 @@ export class QueueForecast {
       if (!granted[index] && !isCertain) continue;
       this.#lanes.remove(request, true);
       const leavesInMs = this.#now - this.#view.now;
-      const answer = { id: wants[index]?.id ?? '', owner: PLAYED, at: this.#now + this.latencyMs };
-      this.#answers.push(answer);
+      this.#answers.push({ id: wants[index]?.id ?? '', at: this.#now + this.latencyMs });
       this.#departures.push({
         waiting: request,
         leavesInMs,
@@ -187,7 +172,7 @@ export class QueueForecast {
   /** Which callers leave the free slots to others now, and the shortest time until one of them does not. */
   get #held(): { readonly isHeld: IsHeld; readonly waitMs: number } {
     const allowances = new Allowances(this.#budget, this.#view.rules, this.#now);
-    const free = this.#room.free - this.#reserved;
+    const free = roomOf(this.#budget).free - this.#reserved;
     const held = {
       waitMs: Number.POSITIVE_INFINITY,
       isHeld: (caller: string, lane: TurnLane): boolean => {
@@ -197,10 +182,6 @@ export class QueueForecast {
       },
     };
     return held;
-  }
-
-  get #room(): Room {
-    return roomOf(this.#budget, (owner) => owner === PLAYED || this.#view.isAlive(owner));
   }
 
   /** Number of requests of a class that wait in the lane `bulk`. */
@@ -242,13 +223,5 @@ export class QueueForecast {
     }
     this.#now = Math.max(this.#now, moment);
     purge(this.#budget, rules, this.#now);
-  }
-
-  #addElsewhere(lane: TurnLane, waits: readonly CallerWaits[]): void {
-    for (const [caller, count] of waits) {
-      for (let n = 0; n < Math.min(count, MOST_ELSEWHERE); n += 1) {
-        this.#lanes.add({ lane, caller, urgency: () => 0 }, false, caller);
-      }
-    }
   }
 }

@@ -2,7 +2,7 @@ import { Allowances } from './callers/allowances.ts';
 import { BulkTurns } from './callers/bulk-turns.ts';
 import { classOf } from './callers/caller-names.ts';
 import { countToday } from './callers/quotas.ts';
-import { countWithoutBulk, type NextTurn, Order, type WaitingCounts } from './callers/turns.ts';
+import { type NextTurn, Order, type WaitingCounts } from './callers/turns.ts';
 import { isStrict, sends } from './caution.ts';
 import { type KeyBudget, type Lane, leftByRefreshes, type Rules } from './document.ts';
 import { jobDueMs, jobGoes, jobsDue } from './jobs.ts';
@@ -18,24 +18,16 @@ export interface WantedSlot {
   /** See `callerInClass`. */
   readonly caller: string;
   readonly lengthy?: boolean;
-  /**
-   * Number of requests before it in this process; present if it does not wait for responses that may contain no
-   * rate-limit headers.
-   */
+  /** Number of requests before it; present if it does not wait for responses that may contain no rate-limit headers. */
   readonly rushPast?: number;
   /** Whether a request in the lane `bulk` has had a turn without a result: its next one is as at the minimum rate. */
   readonly isDue?: boolean;
-  /** Kept with its slot. */
-  readonly flight?: unknown;
 }
 
-/** The process that claims, and the other waiting requests. */
-export interface Claimant extends Room {
-  readonly owner: string;
-  /** All requests that wait here, including those of this claim. */
+/** The claimable slots, and all waiting requests. */
+export interface ClaimState extends Room {
+  /** Including those of this claim. */
   readonly waits: WaitingCounts;
-  /** The waiting requests of other processes. */
-  readonly bids: readonly WaitingCounts[];
 }
 
 /** A job whose turn is next. */
@@ -52,25 +44,15 @@ export interface ClaimResult extends Stop {
   readonly granted: readonly boolean[];
 }
 
-/** After this many milliseconds, it is checked again whether another process has had its turn. */
-const TURN_MS = 20;
-/** The same if only jobs wait here. */
-const JOB_TURN_MS = 250;
-/** A refresh waits for one in another process whose entry is older than this share of its own. */
-const SAME_AGE = 0.8;
-
-/**
- * Assigns slots in turn over all processes: first writes, then reads, with callers in turn, then refreshes, then jobs.
- * If it is the turn of another process, a slot is reserved for it.
- */
+/** Assigns slots in turn: first writes, then reads, with callers in turn, then refreshes, then jobs. */
 export function claimSlots(
   b: KeyBudget,
   rules: Rules,
   now: number,
   wants: readonly WantedSlot[],
-  claimant: Claimant,
+  state: ClaimState,
 ): ClaimResult {
-  return new Claim(b, rules, now, wants, claimant).run();
+  return new Claim(b, rules, now, wants, state).run();
 }
 
 class Claim {
@@ -79,14 +61,13 @@ class Claim {
   readonly #now: number;
   readonly #wants: readonly WantedSlot[];
   readonly #granted: boolean[];
-  readonly #claimant: Claimant;
   readonly #order: Order;
   #wire: number;
   #free: number;
   /** Number of slots left to requests that are not part of this claim. */
   #reserved = 0;
-  /** Delay before the next claim after those. */
-  #leadMs = Infinity;
+  /** Whether a caller has a turn with one of those. */
+  #isCallerLater = false;
   #refreshes: number;
   readonly #allowances: Allowances;
   /** Delay before the next claim for callers that leave their slots to others. */
@@ -101,22 +82,20 @@ class Claim {
     rules: Rules,
     now: number,
     wants: readonly WantedSlot[],
-    claimant: Claimant,
+    state: ClaimState,
   ) {
     this.#b = b;
     this.#rules = rules;
     this.#now = now;
     this.#wants = wants;
     this.#granted = wants.map(() => false);
-    this.#claimant = claimant;
-    this.#wire = claimant.wire;
-    this.#free = claimant.free;
-    this.#refreshes = claimant.waits.refreshes;
-    this.#jobs = claimant.jobs;
-    const elsewhere = claimant.bids.flatMap(({ bulk }) => bulk);
-    this.#bulk = new BulkTurns(claimant.waits.bulk, elsewhere);
+    this.#wire = state.wire;
+    this.#free = state.free;
+    this.#refreshes = state.waits.refreshes;
+    this.#jobs = state.jobs;
+    this.#bulk = new BulkTurns(state.waits.bulk);
     this.#allowances = new Allowances(b, rules, now);
-    this.#order = new Order(b.turns, [claimant.waits, ...claimant.bids], rules);
+    this.#order = new Order(b.turns, state.waits, rules);
   }
 
   /** Grants slots or reserves them for others, until there is a reason to stop. */
@@ -128,7 +107,7 @@ class Claim {
       if (this.#isJobDue && !this.#order.hasWrites && !this.#stopOf('bulk')) this.#giveJob();
       else stop = next ? this.#serve(next) : this.#rest();
     }
-    if (this.#leadMs < (stop.waitMs ?? Infinity)) stop = { waitMs: this.#leadMs, why: 'turn' };
+    if (this.#isCallerLater) stop = soonest(stop, { waitMs: 1, why: 'turn' });
     return { ...stop, granted: this.#granted };
   }
 
@@ -168,8 +147,7 @@ class Claim {
     }
     this.#reserved += 1;
     this.#order.pass(lane, at);
-    const isHere = this.#claimant.waits[lane].some(([each]) => each === caller);
-    this.#leadMs = Math.min(this.#leadMs, isHere ? 1 : this.#turnMs);
+    this.#isCallerLater = true;
   }
 
   /** No caller has a turn: refreshes go, then a job. */
@@ -178,10 +156,7 @@ class Claim {
       return this.#untilDue({ waitMs: this.#reserveMs, why: 'reserve' });
     const hasJob = this.#indexOf(isOfJob) >= 0;
     let stop: Stop = { waitMs: null, why: 'idle' };
-    if (
-      this.#refreshes > 0 ||
-      (hasJob && this.#claimant.bids.some(({ refreshes }) => refreshes > 0))
-    ) {
+    if (this.#refreshes > 0) {
       const stopped = this.#stopOf('refresh') ?? this.#refresh();
       if (!stopped) return undefined;
       // Jobs do not use the slots that refreshes leave to others.
@@ -192,12 +167,9 @@ class Claim {
     return hasJob ? this.#serveJob(stop) : stop;
   }
 
-  /** The oldest entry is refreshed first, on whichever process it is requested. */
+  /** The oldest entry is refreshed first. */
   #refresh(): Stop | undefined {
-    const turn: Stop = { waitMs: this.#turnMs, why: 'turn' };
-    if (this.#reserved > 0 || this.#refreshes === 0) return turn;
-    const oldest = this.#claimant.bids.map(({ oldestMs, refreshes }) => (refreshes ? oldestMs : 0));
-    if (this.#claimant.waits.oldestMs < SAME_AGE * Math.max(0, ...oldest)) return turn;
+    if (this.#reserved > 0) return { waitMs: null, why: 'turn' };
     const want = this.#indexOf(({ lane }) => lane === 'refresh');
     if (want < 0) return { waitMs: null, why: 'idle' };
     refreshGoes(this.#b, this.#rules, this.#now);
@@ -207,20 +179,17 @@ class Claim {
   }
 
   /**
-   * The job whose turn is next; one that is not part of this claim if another job is under way, or if it is the turn of
-   * another process. `null` if there is none, or slots are reserved for all.
+   * The job whose turn is next; one that is not part of this claim if another job is under way. `null` if there is none,
+   * or slots are reserved for all.
    */
   get #job(): NextJob | null {
-    if (this.#isJobReserved || this.#bulk.isEmpty) return null;
+    if (this.#isJobReserved) return null;
     const due = this.#wants[this.#indexOf((want) => isOfJob(want) && want.isDue === true)];
-    const next = this.#bulk.next(this.#b, this.#claimant.owner, {
-      due: due?.caller,
-      quotaLeft: this.#quotaLeft,
-    });
+    const next = this.#bulk.next(this.#b, { due: due?.caller, quotaLeft: this.#quotaLeft });
     if (!next) return null;
-    const { caller, isHere, name } = next;
+    const { caller, name } = next;
     const at = this.#indexOf((want) => isOfJob(want) && classOf(want.caller) === name);
-    return { caller, at: this.#jobs > 0 || at < 0 || !isHere ? null : at };
+    return { caller, at: this.#jobs > 0 || at < 0 ? null : at };
   }
 
   readonly #quotaLeft = (caller: string): number => this.#allowances.quotaLeft(caller);
@@ -248,21 +217,13 @@ class Claim {
     const due = jobsDue(this.#b, this.#rules, this.#now);
     this.#reserved += Math.min(due, this.#bulk.countOf(this.#quotaLeft));
     this.#isJobReserved = true;
-    if (!this.#hasOwnJob) this.#leadMs = Math.min(this.#leadMs, this.#turnMs);
-  }
-
-  /** Whether a job of this process is under way, whose end leads to the next claim. */
-  get #hasOwnJob(): boolean {
-    const { owner } = this.#claimant;
-    return this.#b.held.some((slot) => slot.bulk && slot.owner === owner);
   }
 
   /** A job goes in a slot that is left. Otherwise returns what happens first. */
   #serveJob(stop: Stop): Stop | undefined {
     const job = this.#job;
-    if (!job || job.at === null) {
-      return soonest(stop, { waitMs: this.#hasOwnJob ? null : this.#turnMs, why: 'turn' });
-    }
+    // The end of the one under way leads to the next claim.
+    if (!job || job.at === null) return stop;
     const stopped = this.#stopOf('bulk');
     if (stopped) return soonest(stop, stopped);
     const free = this.#free - this.#reserved;
@@ -276,11 +237,6 @@ class Claim {
   #untilDue(stop: Stop): Stop {
     const dueMs = typeof this.#job?.at === 'number' ? this.#jobDueMs : Infinity;
     return dueMs > 0 && dueMs < Infinity ? soonest(stop, { waitMs: dueMs, why: 'turn' }) : stop;
-  }
-
-  /** After how many milliseconds it is checked again whether others have had their turns: jobs are not in a hurry. */
-  get #turnMs(): number {
-    return countWithoutBulk(this.#claimant.waits) > 0 ? TURN_MS : JOB_TURN_MS;
   }
 
   /** Sends a request that cannot wait, if the others wait only because of caution and there are slots for them. */
@@ -303,18 +259,18 @@ class Claim {
   #grant(at: number, place = 0): void {
     const want = this.#wants[at];
     if (!want) return;
-    const [b, rules, now, { owner }] = [this.#b, this.#rules, this.#now, this.#claimant];
+    const [b, rules, now] = [this.#b, this.#rules, this.#now];
     sends(b, rules, now, this.#wire);
     this.#order.serve(want.lane, place);
     const caller = want.lane === 'refresh' ? undefined : want.caller;
-    addHeld(b, rules, now, { ...want, caller, owner });
+    addHeld(b, now, { ...want, caller });
     if (caller !== undefined) countToday(b, rules, now, caller);
     this.#allowances.changed();
     this.#free -= 1;
     if (!want.lengthy) this.#wire += 1;
     if (want.lane === 'bulk') {
       const callerClass = classOf(want.caller);
-      jobGoes(b, rules, now, { callerClass, owner });
+      jobGoes(b, rules, now, callerClass);
       this.#bulk.take(callerClass);
       this.#jobs += 1;
     }

@@ -5,12 +5,6 @@ export interface Rules {
   /** Requests per window; an announced limit takes its place. */
   readonly limit: number;
   readonly windowMs: number;
-  /** Time beyond the window for which a completed request counts, to allow for different clocks. */
-  readonly marginMs: number;
-  /** Time for which a slot counts if the end of its request is not reported; `null` if it counts until then. */
-  readonly holdMs: number | null;
-  /** Time for which the latest slot of a silent owner counts, see `purge`; `null` for none. */
-  readonly ghostMs: number | null;
   /** Shares of the limit that are reserved, see `Reserves`; absent for none. */
   readonly reserves?: ReservedShares;
   /** The classes of callers; absent if there are none. */
@@ -42,7 +36,6 @@ export function newRules(
     /** 2 by default. */
     readonly jobsMinPerMinute?: number | undefined;
   },
-  counting: Pick<Rules, 'marginMs' | 'holdMs' | 'ghostMs'>,
   wallOffsetMs: () => number,
 ): Rules {
   const { classes, jobsMinPerMinute = JOBS_MIN_PER_MINUTE, limit, reserves, windowMs } = own;
@@ -50,7 +43,6 @@ export function newRules(
     limit,
     windowMs,
     jobsMinPerMinute,
-    ...counting,
     ...(reserves && { reserves }),
     ...(classes && classes.size > 0 && { classes }),
     get wallOffsetMs() {
@@ -71,40 +63,27 @@ export type TurnLane = Exclude<Lane, 'refresh' | 'bulk'>;
 /** A slot whose request is about to be sent, or is in flight. */
 export interface HeldSlot {
   readonly id: string;
-  /** The process that holds it. */
-  readonly owner: string;
-  /** When it stops counting if its owner sends no report; `null` for never. */
-  until: number | null;
   readonly grantedAt: number;
-  /** The number of its turn: later slots have greater ones. */
-  readonly seq: number;
   /** Requests that the upstream can have counted when it responds to this one, itself included. */
   countable: number;
   /** The pause before it, see `Pause`. */
   readonly era: number;
   /** Always long, such as an upload: it does not count as in flight. */
   readonly lengthy?: true;
-  /** The name of its caller in the turns; absent for refreshes, and in documents of older versions. */
+  /** The name of its caller in the turns; absent for refreshes. */
   readonly caller?: string;
   /** Granted in the lane `bulk`. */
   readonly bulk?: true;
-  /** Its time has expired, but its owner may only be suspended and send it later. */
-  ghost?: true;
-  /** Data that a store keeps with it. */
-  flight?: unknown;
 }
 
 /** A slot whose request is completed, and counts for another window. */
 export interface AnsweredSlot {
   readonly id: string;
-  readonly owner: string;
   readonly until: number;
   readonly grantedAt: number;
-  readonly endedAt: number;
   /** See `HeldSlot`. */
   readonly caller?: string;
   readonly bulk?: true;
-  flight?: unknown;
 }
 
 /** No request is sent before `until`, because the upstream has refused one by its rate limit. */
@@ -153,8 +132,8 @@ export interface TurnState {
 interface JobTurns {
   /** When the minimum rate gives jobs the next one. */
   readonly dueAt: number;
-  /** The classes of callers that have had one, the latest last, each with the process that has had the latest of it. */
-  readonly classes: readonly (readonly [callerClass: string, owner: string])[];
+  /** The classes of callers that have had one, the latest last. */
+  readonly classes: readonly string[];
   readonly others: UseOfOthers;
 }
 
@@ -195,17 +174,14 @@ export interface KeyBudget {
   readonly caution: Caution;
   /** Smoothed response time, for estimates only. */
   latencyMs: number;
-  /**
-   * When the upstream's own window begins again, by the latest Reset header: for display only. Absent before the
-   * first one, and in documents of older versions.
-   */
+  /** When the upstream's own window begins again, by the latest Reset header: for display only. */
   upstreamResetAt?: number;
   /** Number of refreshes that may follow each other immediately, as of a given time. */
   readonly pace: { tokens: number; at: number };
   readonly turns: TurnState;
   /** Absent before the first slot of a class with a limit per day. */
   dayCounts?: DayCounts;
-  /** Absent before the first slot of a job, and in documents of older versions. */
+  /** Absent before the first slot of a job. */
   jobs?: JobTurns;
 }
 

@@ -2,7 +2,7 @@ import { type Feedback, LONGEST_PAUSE_WINDOWS } from '../../wire/rate-limit-head
 import { uncountToday } from './callers/quotas.ts';
 import { accepted, coTenantSeen, heard } from './caution.ts';
 import type { HeldSlot, KeyBudget, Rules } from './document.ts';
-import { addAnswered, addCoTenants, addHeld, coTenants } from './slots.ts';
+import { addAnswered, addCoTenants, coTenants } from './slots.ts';
 
 /** First pause after a refusal without a retry time; doubles with each refusal in a row. */
 const FIRST_PAUSE_MS = 1000;
@@ -10,12 +10,7 @@ const FIRST_PAUSE_MS = 1000;
 /** How a request has ended. */
 export interface Ending {
   readonly id: string;
-  readonly owner: string;
   readonly feedback: Feedback;
-  /** Time since its end, in milliseconds. */
-  readonly agoMs?: number;
-  /** Kept with its slot from now on. */
-  readonly flight?: unknown;
 }
 
 /** Information from a response. */
@@ -28,30 +23,20 @@ export interface Learnt {
 
 const nothing: Learnt = { foreign: 0, pauses: false };
 
-/**
- * A request has ended: its slot counts for another window, from the end of its response. A repeated report, or one
- * for an unknown slot, has no effect.
- */
-export function endSlot(b: KeyBudget, rules: Rules, now: number, ending: Ending): Learnt {
-  const { agoMs = 0, feedback, flight, id, owner } = ending;
-  const endedAt = now - agoMs;
-  const until = endedAt + rules.windowMs + rules.marginMs;
+/** A request has ended: its slot counts for another window, from the end of its response. */
+export function endSlot(b: KeyBudget, rules: Rules, now: number, { feedback, id }: Ending): Learnt {
   const slot = takeHeld(b, id);
-  if (!slot && b.answered.some((each) => each.id === id)) return nothing;
-  const learnt = slot ? learn(b, rules, now, slot, feedback) : nothing;
-  if (slot && feedback.resetInMs !== null) b.upstreamResetAt = endedAt + feedback.resetInMs;
-  const grantedAt = slot?.grantedAt ?? endedAt;
-  if (slot && !slot.lengthy) b.latencyMs += (Math.max(0, endedAt - grantedAt) - b.latencyMs) / 8;
-  const kept = flight ?? slot?.flight;
+  if (!slot) return nothing;
+  const learnt = learn(b, rules, now, slot, feedback);
+  if (feedback.resetInMs !== null) b.upstreamResetAt = now + feedback.resetInMs;
+  const { bulk, caller, grantedAt, lengthy } = slot;
+  if (!lengthy) b.latencyMs += (Math.max(0, now - grantedAt) - b.latencyMs) / 8;
   addAnswered(b, {
     id,
-    owner,
-    until,
+    until: now + rules.windowMs,
     grantedAt,
-    endedAt,
-    ...(slot?.caller !== undefined && { caller: slot.caller }),
-    ...(slot?.bulk && { bulk: true as const }),
-    ...(kept !== undefined && { flight: kept }),
+    ...(caller !== undefined && { caller }),
+    ...(bulk && { bulk }),
   });
   return learnt;
 }
@@ -63,19 +48,6 @@ export function cancelSlot(b: KeyBudget, id: string): void {
   if (cancelled.caller !== undefined) uncountToday(b, cancelled.caller);
   // It was counted as one that the upstream can count.
   for (const slot of b.held) slot.countable -= 1;
-}
-
-/** A lengthy request is still running. */
-export function renewSlot(
-  b: KeyBudget,
-  rules: Rules,
-  now: number,
-  id: string,
-  owner: string,
-): void {
-  const slot = b.held.find((each) => each.id === id);
-  if (!slot) addHeld(b, rules, now, { id, owner, lengthy: true });
-  else if (rules.holdMs !== null) slot.until = now + rules.holdMs;
 }
 
 /** Processes the information of a response about the limit, the remaining requests and refusals. */

@@ -3,9 +3,9 @@ import type { KeyBudget, Rules, UseOfOthers } from './document.ts';
 
 /*
  * The lane `bulk` has the requests of jobs, and the reads of classes without weight. They use what is left: one at a time
- * over all processes, when no other request that waits could use the slot, and only as far as no other is expected to
+ * when no other request that waits could use the slot, and only as far as no other is expected to
  * need it (see `Reserves`). So that each job ends, they also have a minimum rate, at which they go before refreshes and
- * reads, but not before writes. Their classes take turns, then the processes, then the callers of a class. All of them
+ * reads, but not before writes. Their classes take turns, then the callers of a class. All of them
  * are called jobs here.
  */
 
@@ -40,30 +40,20 @@ export function jobsDue(b: KeyBudget, rules: Rules, now: number): number {
 
 /** The place of a class in the turns of classes; the lowest is next. */
 export function jobTurnOf({ jobs }: Pick<KeyBudget, 'jobs'>, callerClass: string): number {
-  return jobs?.classes.findIndex(([name]) => name === callerClass) ?? -1;
+  return jobs?.classes.indexOf(callerClass) ?? -1;
 }
 
-/** The process that has had the latest turn of a class; `undefined` if there is none. */
-export function latestJobOwner({ jobs }: KeyBudget, callerClass: string): string | undefined {
-  return jobs?.classes.find(([name]) => name === callerClass)?.[1];
-}
-
-/** Records a slot of a job of a class in a process. */
-export function jobGoes(
-  b: KeyBudget,
-  rules: Rules,
-  now: number,
-  { callerClass, owner }: { readonly callerClass: string; readonly owner: string },
-): void {
+/** Records a slot of a job of a class. */
+export function jobGoes(b: KeyBudget, rules: Rules, now: number, callerClass: string): void {
   const everyMs = jobEveryMs(b, rules);
   const ms = everyMs === Number.POSITIVE_INFINITY ? 0 : everyMs;
   const dueAt = b.jobs?.dueAt ?? now;
   // One that had to wait for a free slot keeps the rate, and one that was left counts for the rate later.
   const isInTime = now - dueAt < Math.max(everyMs, rules.windowMs);
   const nextAt = (isInTime ? dueAt : now) + ms;
-  const others = b.jobs?.classes.filter(([name]) => name !== callerClass) ?? [];
+  const others = b.jobs?.classes.filter((name) => name !== callerClass) ?? [];
   b.jobs = {
-    classes: [...others, [callerClass, owner]],
+    classes: [...others, callerClass],
     dueAt: Math.min(nextAt, now + Math.max(ms, MOST_AHEAD_WINDOWS * rules.windowMs)),
     others: observed(b, rules, now),
   };

@@ -18,7 +18,6 @@ const BULK_CLASS = 'bulk';
 
 const share = fc.constantFrom(0, 0.2, 0.4);
 const shares = fc.record({ writes: share, newcomers: share });
-const owners = ['one', 'two', 'three'];
 
 /** Requests of people, agents and jobs, each in its lane; refreshes have no caller. */
 const anyRequests = (world: World) =>
@@ -76,7 +75,7 @@ describe('Classes without weight', () => {
           // In a window of a second.
           expect(ofAgents.length).toBeLessThanOrEqual(2);
           if (want.lane !== 'bulk') return;
-          expect(roomOf(b, () => true).jobs).toBe(1);
+          expect(roomOf(b).jobs).toBe(1);
           // The document without the slot.
           const { jobs } = before;
           const without: KeyBudget = {
@@ -85,26 +84,23 @@ describe('Classes without weight', () => {
             ...(jobs && { jobs }),
           };
           if (!jobs) delete without.jobs;
-          const { free } = roomOf(without, () => true);
+          const { free } = roomOf(without);
           const isDue = jobDueMs(without, world.rules, world.now) === 0;
           const leftMs = new Allowances(without, world.rules, world.now).untilLeftMs(free);
           expect(isDue || leftMs === 0).toBe(true);
-          const waiting = owners.flatMap((owner) => world.waitingOf(owner));
-          const writes = waiting.filter(({ lane }) => lane === 'write').length;
-          expect(writes).toBeLessThan(free);
+          expect(world.waitingIn('write')).toBeLessThan(free);
         });
       }),
       { numRuns: rounds(150) },
     );
   });
 
-  it('take turns with jobs by class, over all processes, whatever the number of their callers', () => {
+  it('take turns with jobs by class, whatever the number of their callers', () => {
     fc.assert(
       fc.property(
         fc.array(
           fc.record({
             name: fc.constantFrom('agent', 'nightly', BULK_CLASS),
-            owner: fc.constantFrom(...owners),
             callers: fc.integer({ min: 1, max: 5 }),
           }),
           { minLength: 1, maxLength: 8 },
@@ -112,31 +108,23 @@ describe('Classes without weight', () => {
         (waiting) => {
           const world = begun(200, { classes: classesOf({ agent: { weight: 0 } }) });
           const turns = 6;
-          for (const { callers, name, owner } of waiting) {
+          for (const { callers, name } of waiting) {
             for (let n = 0; n < callers * turns; n += 1) {
-              world.asks(owner, 'bulk', callerInClass(`caller ${n % callers}`, name));
+              world.asks('bulk', callerInClass(`caller ${n % callers}`, name));
             }
           }
           const names = [...new Set(waiting.map(({ name }) => name))];
-          const order: { readonly name: string; readonly owner: string }[] = [];
+          const order: string[] = [];
           for (let n = 0; n < 200 && order.length < names.length * turns; n += 1) {
-            for (const owner of owners) world.claims(owner);
-            for (const { owner, want } of world.granted.splice(0)) {
-              order.push({ name: classOf(want.caller), owner });
-              world.ends(want.id, undefined, owner);
+            world.claims();
+            for (const { caller, id } of world.granted.splice(0)) {
+              order.push(classOf(caller));
+              world.ends(id);
             }
           }
           expect(order).toHaveLength(names.length * turns);
           for (let n = 0; n < order.length; n += names.length) {
-            const round = order.slice(n, n + names.length).map(({ name }) => name);
-            expect(new Set(round).size).toBe(names.length);
-          }
-          // The processes in which a class waits alternate.
-          for (const name of names) {
-            const of = order.filter((each) => each.name === name).map(({ owner }) => owner);
-            const many = new Set(waiting.filter((each) => each.name === name).map((w) => w.owner));
-            const isRepeated = of.slice(1).some((owner, n) => owner === of[n]);
-            expect(isRepeated).toBe(many.size === 1);
+            expect(new Set(order.slice(n, n + names.length)).size).toBe(names.length);
           }
         },
       ),
@@ -148,23 +136,22 @@ describe('Classes without weight', () => {
     const limits = classesOf({ agent: { weight: 0, maxCallsPerMinute: 60 } });
     const world = begun(30, { classes: limits });
     for (let n = 0; n < 3; n += 1) {
-      world.asks('one', 'bulk', callerInClass('a', 'agent'));
-      world.asks('two', 'bulk', callerInClass('b', 'agent'));
-      world.asks('two', 'bulk', callerInClass('j', BULK_CLASS));
+      world.asks('bulk', callerInClass('a', 'agent'));
+      world.asks('bulk', callerInClass('b', 'agent'));
+      world.asks('bulk', callerInClass('j', BULK_CLASS));
     }
     const order: string[] = [];
     for (let n = 0; n < 20; n += 1) {
-      for (const owner of ['one', 'two']) world.claims(owner);
-      for (const { owner, want } of world.granted.splice(0)) {
-        order.push(`${owner} ${classOf(want.caller)}`);
-        world.ends(want.id, undefined, owner);
+      world.claims();
+      for (const { caller, id } of world.granted.splice(0)) {
+        order.push(classOf(caller));
+        world.ends(id);
       }
     }
-    expect(order).toEqual(['one agent', 'two bulk', 'two bulk', 'two bulk']);
-    // The time of the next turn of their own.
-    expect(world.claims('one')).toMatchObject({ granted: [false, false] });
+    expect(order).toEqual(['agent', 'bulk', 'bulk', 'bulk']);
+    expect(new Set(world.claims().granted)).toEqual(new Set([false]));
     world.now += 1000;
-    world.claims('two');
-    expect(world.granted.map(({ want }) => classOf(want.caller))).toEqual(['agent']);
+    world.claims();
+    expect(world.granted.map(({ caller }) => classOf(caller))).toEqual(['agent']);
   });
 });

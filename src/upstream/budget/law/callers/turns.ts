@@ -11,24 +11,12 @@ export type CallerWaits = readonly [caller: string, count: number, since: number
 /** Number of requests of a class of callers that wait in the lane `bulk`. */
 export type BulkWaits = readonly [callerClass: string, count: number];
 
-/** The waiting requests of one process. */
+/** Numbers of waiting requests. */
 export interface WaitingCounts {
   readonly write: readonly CallerWaits[];
   readonly interactive: readonly CallerWaits[];
   readonly refreshes: number;
-  /** Age of the oldest entry to be refreshed, in milliseconds. */
-  readonly oldestMs: number;
   readonly bulk: readonly BulkWaits[];
-}
-
-/** Number of all waiting requests before those of the lane `bulk`. */
-export function countWithoutBulk({
-  interactive,
-  refreshes,
-  write,
-}: Omit<WaitingCounts, 'bulk'>): number {
-  const count = (of: readonly CallerWaits[]): number => of.reduce((sum, [, each]) => sum + each, 0);
-  return count(write) + count(interactive) + refreshes;
 }
 
 /**
@@ -100,7 +88,7 @@ interface TurnPlace {
   readonly caller: string;
   /** Number of waiting requests. */
   count: number;
-  since: number | null;
+  readonly since: number | null;
 }
 
 /** A turn in a simulation: of the caller at a place in the round of a lane. */
@@ -111,8 +99,8 @@ export interface NextTurn {
 }
 
 /**
- * Simulates the order of turns of all waiting requests of all processes, from the turns of a document: the classes of
- * callers take turns, then the lanes of a class, then the callers in a lane.
+ * Simulates the order of turns of all waiting requests, from the turns of a document: the classes of callers take turns,
+ * then the lanes of a class, then the callers in a lane.
  */
 export class Order {
   readonly #turns: TurnState;
@@ -122,9 +110,11 @@ export class Order {
   /** Callers without a turn in this simulation. */
   readonly #held: Record<TurnLane, Set<string>> = { write: new Set(), interactive: new Set() };
 
-  constructor(turns: TurnState, all: readonly WaitingCounts[], rules: Pick<Rules, 'classes'>) {
-    const round = (lane: TurnLane): TurnPlace[] =>
-      roundOf(turns, lane, placesOf(all.flatMap((each) => each[lane])));
+  constructor(turns: TurnState, waits: WaitingCounts, rules: Pick<Rules, 'classes'>) {
+    const round = (lane: TurnLane): TurnPlace[] => {
+      const places = waits[lane].map(([caller, count, since]) => ({ caller, count, since }));
+      return roundOf(turns, lane, places);
+    };
     this.#turns = turns;
     this.#rules = rules;
     this.#classes = new ClassTurns(turns, rules);
@@ -191,7 +181,7 @@ export class Order {
     }
   }
 
-  /** A place in the round of a lane gets its turn in another process, or later. */
+  /** A place in the round of a lane gets its turn later. */
   pass(lane: TurnLane, at: number): void {
     this.#take(lane, at, [this.#classes]);
   }
@@ -226,22 +216,4 @@ export class Order {
     if (place.count > 0) this.#rounds[lane].push(place);
     return place;
   }
-}
-
-/** The position of each caller over all processes: its longest wait counts. */
-function placesOf(waits: readonly CallerWaits[]): TurnPlace[] {
-  const places: TurnPlace[] = [];
-  const byCaller = new Map<string, TurnPlace>();
-  for (const [caller, count, since] of waits) {
-    const known = since === null ? undefined : byCaller.get(caller);
-    if (known) {
-      known.count += count;
-      known.since = Math.min(known.since ?? 0, since ?? 0);
-      continue;
-    }
-    const place = { caller, count, since };
-    if (count > 0) places.push(place);
-    if (since !== null && count > 0) byCaller.set(caller, place);
-  }
-  return places;
 }
