@@ -132,8 +132,15 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
           },
         })
       : undefined;
-  const mustSave = needsJournal(config) && !overrides.journal;
-  const records = createRecords(config, { clock, complain, events, journal, mustSave });
+  const records = await Records.load({
+    clock,
+    store,
+    keepMs: config.idempotencyKeepMs,
+    maxBytes: config.idempotencyMaxBytes,
+    mustSave: overrides.store !== undefined && !config.sandbox && config.stateDir !== null,
+    events,
+    complain,
+  });
   const counts = await CountSeries.load({
     store,
     clock,
@@ -252,7 +259,6 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
           dispatcher,
           graceMs,
         });
-        records.close();
         await usage.close();
         await savedCache?.close();
         journal.close();
@@ -279,32 +285,6 @@ async function startEmbedded(): Promise<Sandbox> {
   return startSandbox({ isLocal });
 }
 
-/** What became of writes with idempotency keys, saved in `STATE_DIR` if that is this process's own. */
-function createRecords(
-  { idempotencyKeepMs: keepMs, idempotencyMaxBytes: maxBytes }: Config,
-  world: {
-    readonly clock: Clock;
-    readonly complain: (sentence: string) => void;
-    readonly events: EventStream;
-    readonly journal: Journal;
-    readonly mustSave: boolean;
-  },
-): Records {
-  const { clock, complain, events, journal, mustSave } = world;
-  const { folder } = journal;
-  const isOwned = (): boolean => journal.folder !== null;
-  return new Records({
-    clock,
-    complain,
-    events,
-    mustSave,
-    keepMs,
-    maxBytes,
-    folder,
-    isOwned,
-  });
-}
-
 /** Counts requests by caller. */
 function createUsage(
   { usageMaxBytes: maxBytes }: Config,
@@ -323,11 +303,6 @@ function createUsage(
   const usage = new Usage({ clock, store, scrub, look: () => events.emit('look', null) });
   events.add(usage);
   return usage;
-}
-
-/** Whether what was sent is saved in `STATE_DIR`. */
-function needsJournal({ sandbox, stateDir }: Config): boolean {
-  return !sandbox && stateDir !== null;
 }
 
 /**

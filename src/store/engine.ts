@@ -35,6 +35,8 @@ export interface Engine {
   readonly isShared: boolean;
   /** Whether it has all changes of the owners before; false for a new one. */
   readonly isComplete: boolean;
+  /** Whether it takes the place of a damaged one. */
+  readonly isReplacement: boolean;
   /** Resolves with the reason when it is known that this process owns it no more, before the next write. */
   readonly lost: Promise<StoreError>;
   /** Resolves when a crash of the machine cannot lose the changes. */

@@ -46,12 +46,15 @@ export async function openLevel(options: LevelOptions): Promise<Attempt> {
   const aside = `${folder}.damaged-${process.pid}-${process.hrtime.bigint()}`;
   renameSync(folder, aside);
   complain(`The store in ${folder} was damaged. It is now ${aside}, and a new one was made.`);
-  const again = await open(options);
+  const again = await open(options, true);
   if (typeof again !== 'string') return { engine: again };
   throw new StoreError('UNAVAILABLE', `The store in ${folder} cannot be opened.`);
 }
 
-async function open({ folder, owner }: LevelOptions): Promise<Engine | 'occupied' | 'damaged'> {
+async function open(
+  { folder, owner }: LevelOptions,
+  isReplacement = false,
+): Promise<Engine | 'occupied' | 'damaged'> {
   let level: Level;
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -68,7 +71,7 @@ async function open({ folder, owner }: LevelOptions): Promise<Engine | 'occupied
   }
   try {
     writeFileSync(join(folder, OWNER_FILE), JSON.stringify(owner), { mode: 0o600 });
-    return new LevelEngine(folder, level);
+    return new LevelEngine(folder, level, isReplacement);
   } catch (error) {
     await level.close();
     throw unavailable(folder, error);
@@ -86,6 +89,7 @@ class LevelEngine implements Engine {
   readonly isDurable = true;
   readonly isShared = false;
   readonly isComplete: boolean;
+  readonly isReplacement: boolean;
   readonly lost = new Promise<StoreError>(() => {});
   readonly #folder: string;
   readonly #lock: number;
@@ -93,11 +97,12 @@ class LevelEngine implements Engine {
   /** Whether the folder says that the database has all changes. */
   #isMarked: boolean;
 
-  constructor(folder: string, level: Level) {
+  constructor(folder: string, level: Level, isReplacement: boolean) {
     this.#folder = folder;
     this.#level = level;
     this.#lock = statSync(join(folder, 'LOCK')).ino;
     this.isComplete = existsSync(join(folder, COMPLETE_FILE));
+    this.isReplacement = isReplacement;
     this.#isMarked = this.isComplete;
   }
 

@@ -10,6 +10,7 @@ export class MemoryEngine implements Engine {
   readonly isDurable: boolean = false;
   readonly isShared: boolean = false;
   readonly isComplete = false;
+  readonly isReplacement = false;
   readonly lost = new Promise<StoreError>(() => {});
   readonly #values = new Map<string, Buffer>();
 

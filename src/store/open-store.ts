@@ -11,6 +11,7 @@ const META_KEY = 'meta/store';
 interface Meta {
   readonly version: number;
   readonly knownSince: number;
+  readonly hasLost: boolean;
 }
 
 /** Where a store is. */
@@ -99,8 +100,9 @@ async function ownedStore(
     }
     const isKnown = before && engine.isComplete;
     const knownSince = isKnown ? before.knownSince : Math.round(clock.wall());
-    store = new Store({ engine, clock, complain, knownSince });
-    const meta: Meta = { version: VERSION, knownSince };
+    const hasLost = isKnown ? before.hasLost : before !== null || engine.isReplacement;
+    store = new Store({ engine, clock, complain, knownSince, hasLost });
+    const meta: Meta = { version: VERSION, knownSince, hasLost };
     store.put(META_KEY, JSON.stringify(meta));
     await store.committed();
     return { store, owner };

@@ -91,6 +91,7 @@ class PostgresEngine implements Engine {
   readonly isDurable = true;
   readonly isShared = true;
   readonly isComplete: boolean;
+  readonly isReplacement = false;
   readonly lost: Promise<StoreError>;
   readonly #client: Client;
   #isLost = false;

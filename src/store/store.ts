@@ -15,6 +15,8 @@ const RETRY_MS = 1000;
 interface StoreOptions {
   /** See `Store.knownSince`; 0 by default. */
   readonly knownSince?: number;
+  /** See `Store.hasLost`; false by default. */
+  readonly hasLost?: boolean;
   readonly engine: Engine;
   readonly clock: Clock;
   /** Called with one sentence when changes cannot be written, once until they can. */
@@ -38,6 +40,8 @@ export class Store {
    * Since when it has all changes, in milliseconds since 1970: what was before is not known. 0 if there was nothing before.
    */
   readonly knownSince: number;
+  /** Whether changes before `knownSince` were lost; otherwise there was nothing before, or what was there was given up. */
+  readonly hasLost: boolean;
   readonly #options: StoreOptions;
   readonly #lost = deferred<StoreError>();
   #pending: Pending = empty();
@@ -52,12 +56,18 @@ export class Store {
   constructor(options: StoreOptions) {
     this.#options = options;
     this.knownSince = options.knownSince ?? 0;
+    this.hasLost = options.hasLost ?? false;
     inBackground(options.engine.lost.then((fault) => this.#lose(fault)));
   }
 
   /** Resolves with the reason if this process no longer owns the store; pending if it closes the store itself. */
   get lost(): Promise<StoreError> {
     return this.#lost.promise;
+  }
+
+  /** Whether it outlives the process. */
+  get isDurable(): boolean {
+    return this.#options.engine.isDurable;
   }
 
   /** Why changes cannot be written at this moment; `null` if they can. */

@@ -4,6 +4,7 @@ import type { Digest } from '../digest.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { EventStream } from '../observe/event-stream.ts';
 import type { Resource } from '../resources.ts';
+import { newStore } from '../store/open-store.ts';
 import { Budgets, type KeyState, processBudgets } from './budget/budgets.ts';
 import { type Journal, keysAreNew } from './budget/journal/journal.ts';
 import type { ReservedShares } from './budget/law/document.ts';
@@ -111,7 +112,8 @@ export class Client {
     const rowLocks = new RowLocks(clock);
     const rowTurns = new RowTurns({ ...world, rowLocks });
     this.writes = new Writes({ ...world, rowTurns, settleMs });
-    const records = options.records ?? new Records({ clock, ...OWN_RECORDS });
+    const records =
+      options.records ?? new Records({ clock, store: newStore(clock), ...OWN_RECORDS });
     const { writes } = this;
     this.keyedWrites = new KeyedWrites({
       upstream,

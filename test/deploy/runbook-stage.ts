@@ -5,6 +5,8 @@ import { afterAll, afterEach, beforeEach } from 'vitest';
 import { probe } from '../../src/commands/probe.ts';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { newStore, openStore } from '../../src/store/open-store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { configOf } from '../support/config.ts';
 import { sectionAt } from '../support/readme.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -73,9 +75,26 @@ export class RunbookStage {
     Object.assign(this.#env, more);
     const config = configOf({ ...this.#env, PORT: '0' });
     const log = { write: (line: string) => void (this.log += line) };
-    this.#gateway = await createGateway(config, { clock: this.clock, log });
+    const store = await this.#store(config.stateDir);
+    this.#gateway = await createGateway(config, { clock: this.clock, log, store });
     ({ operatorsUrl: this.operatorsUrl, url: this.url } = await this.#gateway.listen());
     this.#env['PORT'] = new URL(this.url).port;
+  }
+
+  /** The store of a folder; one in memory if that cannot be used. */
+  async #store(folder: string | null): Promise<Store> {
+    const { clock } = this;
+    const complain = (sentence: string) => void (this.log += `${sentence}\n`);
+    const options = { url: 'http://127.0.0.1:1', clock, complain };
+    const place =
+      folder === null ? null : ({ kind: 'folder', folder: join(folder, 'store') } as const);
+    const opened =
+      place &&
+      (await openStore({ ...options, place }).catch((error: Error) => {
+        complain(error.message);
+      }));
+    if (opened && 'waiting' in opened) throw new Error('another process owns the store');
+    return opened?.owned.store ?? newStore(clock);
   }
 
   async ask(query: string, headers: Record<string, string> = {}): Promise<Answered> {

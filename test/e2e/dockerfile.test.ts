@@ -200,7 +200,6 @@ describe('the image', () => {
       'leases.log',
       'store',
       'usage',
-      'writes.log',
     ]);
   });
 });

@@ -113,12 +113,14 @@ it('knows since when it has all changes, also of owners before', async () => {
   await first.close();
   const { store: second } = await owned(place());
   expect(second.knownSince).toBe(first.knownSince);
+  expect([first.hasLost, second.hasLost]).toEqual([false, false]);
   await second.close();
   // As after a process that ended while its disk was full.
   rmSync(join(folder, 'complete'));
   await new Promise((resolve) => setTimeout(resolve, 2));
   const { store: third } = await owned(place());
   expect(third.knownSince).toBeGreaterThan(first.knownSince);
+  expect(third.hasLost).toBe(true);
   await third.close();
 });
 
@@ -151,6 +153,9 @@ it('sets a damaged database aside and says where it is', async () => {
   expect(complaints).toEqual([expect.stringContaining('damaged')]);
   expect(readdirSync(root)).toHaveLength(2);
   await next.close();
+  const { store: later } = await owned(place());
+  expect([next.hasLost, later.hasLost]).toEqual([true, true]);
+  await later.close();
 });
 
 it('refuses a store of a newer version, and lets go of it', async () => {

@@ -20,7 +20,7 @@ let key: string;
 beforeEach(async () => {
   const clock = new VirtualClock();
   sandbox = await keyedSandbox(clock);
-  process = new KeyedProcess(sandbox, { clock });
+  process = await KeyedProcess.start(sandbox, { clock });
   key = newKey();
 });
 
@@ -146,7 +146,7 @@ describe('a creation whose response was lost', () => {
 
   it('is unknown while two rows may be the result', async () => {
     sandbox.links.fault({ kind: 'drop', applied: true, path: ADD, times: 1 });
-    const other = new KeyedProcess(sandbox, { clock: process.clock });
+    const other = await KeyedProcess.start(sandbox, { clock: process.clock });
     const first = outcome(process.call({ key }).links.write(pixel));
     await process.clock.settle();
     await other.call().links.write(pixel);
@@ -222,7 +222,7 @@ describe('a creation whose response was lost', () => {
     sandbox.links.fault({ kind: 'drop', applied: true, path: ADD, times: 1 });
     await outcome(process.call({ key, maxWaitMs: 0 }).links.write(pixel));
     const records = killedDuringUpload(process.records);
-    const other = new KeyedProcess(sandbox, { clock: process.clock, records });
+    const other = await KeyedProcess.start(sandbox, { clock: process.clock, records });
     const lost = await outcome(other.call({ key, maxWaitMs: 0 }).links.write(pixel));
     const { retryAfterMs = 0 } = (lost as { details?: { retryAfterMs?: number } }).details ?? {};
     expect(retryAfterMs).toBeGreaterThan(SETTLE);
@@ -250,7 +250,7 @@ describe('a creation whose response was lost', () => {
   it('is looked for before a key is used that is older than the memory', async () => {
     await process.clock.advance(LATER);
     const made = await process.call().links.write(pixel);
-    const next = new KeyedProcess(sandbox, { clock: process.clock });
+    const next = await KeyedProcess.start(sandbox, { clock: process.clock });
     const call = next.call({ key, madeAt: process.clock.wall() - 1000, maxWaitMs: 0 });
     expect(await outcome(call.links.write(pixel))).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
     await process.clock.advance(SETTLE);
@@ -263,7 +263,7 @@ describe('a creation whose response was lost', () => {
   it('older than the memory is sent if it is absent, and not again after its request was lost', async () => {
     await process.clock.advance(LATER);
     const madeAt = process.clock.wall() - 1000;
-    const next = new KeyedProcess(sandbox, { clock: process.clock });
+    const next = await KeyedProcess.start(sandbox, { clock: process.clock });
     sandbox.links.fault({ kind: 'drop', path: ADD, times: 1 });
     const lost = next.call({ key, madeAt, maxWaitMs: 3 * LATER }).links.write(pixel);
     expect(await ended(lost, 3 * LATER)).toMatchObject({ code: 'OUTCOME_UNKNOWN' });

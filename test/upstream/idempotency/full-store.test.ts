@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { createDigest } from '../../../src/digest.ts';
 import { EventStream } from '../../../src/observe/event-stream.ts';
+import { newStore } from '../../../src/store/open-store.ts';
 import type { IdempotencyKey } from '../../../src/upstream/idempotency/idempotency-key.ts';
 import { Records } from '../../../src/upstream/idempotency/store/records.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
@@ -13,11 +14,12 @@ it(`A caller that uses ${MANY} keys loses the oldest of its own, and none of oth
   const events = new EventStream();
   events.add({ keysForgotten: ({ count }) => void (forgotten += count) });
   const digest = createDigest('salt');
+  const clock = new VirtualClock();
   const records = new Records({
-    clock: new VirtualClock(),
+    clock,
+    store: newStore(clock),
     keepMs: 86_400_000,
     maxBytes: MAX_BYTES,
-    digest,
     events,
   });
   const keyOf = (caller: string, number: number): IdempotencyKey => ({

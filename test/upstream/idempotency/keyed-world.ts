@@ -7,6 +7,9 @@ import { EventStream } from '../../../src/observe/event-stream.ts';
 import type { KeyedWrite } from '../../../src/observe/events.ts';
 import { perResource } from '../../../src/resources.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
+import type { Engine } from '../../../src/store/engine.ts';
+import { MemoryEngine } from '../../../src/store/memory-engine.ts';
+import { Store } from '../../../src/store/store.ts';
 import { Cache } from '../../../src/upstream/cache/cache.ts';
 import { Client, type ClientOptions } from '../../../src/upstream/client.ts';
 import type { KeyedReport } from '../../../src/upstream/idempotency/idempotency-key.ts';
@@ -31,6 +34,57 @@ interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
+/** What a disk has of the state of processes that follow one another: the one before is killed when the next starts. */
+export class Disk {
+  readonly #values = new MemoryEngine();
+  #owner = 0;
+  #hasLost = false;
+  #knownSince: number | null = null;
+
+  /** Some of what was written is lost; the next process finds that out. */
+  lose(): void {
+    this.#hasLost = true;
+    this.#knownSince = null;
+  }
+
+  /** Opens the store of the next process. */
+  open(clock: VirtualClock): Store {
+    this.#owner += 1;
+    this.#knownSince ??= clock.wall();
+    const owner = this.#owner;
+    const values = this.#values;
+    const engine: Engine = {
+      isDurable: true,
+      isShared: false,
+      isComplete: true,
+      isReplacement: false,
+      lost: values.lost,
+      // Nothing goes on in a process that was killed.
+      write: (batch) => (owner === this.#owner ? values.write(batch) : new Promise(() => {})),
+      read: (selection) => values.read(selection),
+      recover: () => values.recover(),
+      close: () => values.close(),
+    };
+    const [hasLost, knownSince] = [this.#hasLost, this.#knownSince];
+    return new Store({ engine, clock, complain: () => {}, hasLost, knownSince });
+  }
+
+  /** Its values by key, as text. */
+  async rows(): Promise<Map<string, string>> {
+    const rows = new Map<string, string>();
+    for await (const [key, value] of this.#values.read({ from: '', to: '~' })) {
+      rows.set(key, String(value));
+    }
+    return rows;
+  }
+
+  /** Changes the values that the next process finds. */
+  async change(values: ReadonlyMap<string, string>): Promise<void> {
+    const changed = [...values].map(([key, text]) => [key, Buffer.from(text)] as const);
+    await this.#values.write({ cleared: [], values: new Map(changed) });
+  }
+}
+
 /** A process of the gateway on a sandbox, below GraphQL. */
 export class KeyedProcess {
   readonly clock: VirtualClock;
@@ -39,33 +93,51 @@ export class KeyedProcess {
   readonly lists: Lists;
   /** The ends of writes, in order. */
   readonly ends: KeyedWrite[] = [];
-  readonly complaints: string[] = [];
+  readonly complaints: readonly string[];
   readonly #sandbox: Sandbox;
   /** Each process of the gateway names them differently. */
   readonly #partition = randomUUID();
 
-  constructor(
+  /** Starts one with what the processes before have saved on a disk. */
+  static async start(
     sandbox: Sandbox,
     {
       clock = new VirtualClock(),
-      folder = null,
+      disk = new Disk(),
       keepMs = 86_400_000,
       maxBytes = 1_000_000,
       ...more
     }: {
       readonly clock?: VirtualClock;
-      readonly folder?: string | null;
+      readonly disk?: Disk;
       readonly keepMs?: number;
       readonly maxBytes?: number;
     } & Partial<ClientOptions> = {},
+  ): Promise<KeyedProcess> {
+    const complaints: string[] = [];
+    const records = await Records.load({
+      clock,
+      store: disk.open(clock),
+      keepMs,
+      maxBytes,
+      complain: (sentence) => complaints.push(sentence),
+    });
+    return new KeyedProcess(sandbox, clock, records, complaints, more);
+  }
+
+  private constructor(
+    sandbox: Sandbox,
+    clock: VirtualClock,
+    records: Records,
+    complaints: string[],
+    more: Partial<ClientOptions>,
   ) {
     this.#sandbox = sandbox;
     this.clock = clock;
+    this.records = records;
+    this.complaints = complaints;
     const events = new EventStream();
     events.add({ keyed: (row) => this.ends.push(row) });
-    const complain = (sentence: string) => this.complaints.push(sentence);
-    this.records =
-      more.records ?? new Records({ clock, folder, keepMs, maxBytes, events, complain });
     const dispatcher = createDispatcher();
     this.client = new Client({
       api: linksApi,
@@ -84,14 +156,11 @@ export class KeyedProcess {
       rateLimit: PLENTY,
       digest: createDigest('salt'),
       events,
-      records: this.records,
+      records,
       ...more,
     });
     this.lists = new Lists(new Reader(this.client), 10);
-    onTestFinished(async () => {
-      this.records.close();
-      await dispatcher.destroy();
-    });
+    onTestFinished(() => dispatcher.destroy());
   }
 
   /** The link API for one operation; with a key if one is named. */

@@ -14,7 +14,7 @@ let key: string;
 
 beforeEach(async () => {
   sandbox = await keyedSandbox();
-  process = new KeyedProcess(sandbox);
+  process = await KeyedProcess.start(sandbox);
   key = newKey();
 });
 
@@ -107,7 +107,7 @@ describe('a write with a key', () => {
 
   it('is not sent when its caller leaves before, and the next caller sends it', async () => {
     const { open, until } = gate();
-    const limited = new KeyedProcess(sandbox, { rateLimit: 1 });
+    const limited = await KeyedProcess.start(sandbox, { rateLimit: 1 });
     sandbox.links.fault({ kind: 'hold', until, path: ADD, times: 1 });
     const other = limited.call().links.write(createChannel({ name: 'Other' }));
     const hangUp = new AbortController();

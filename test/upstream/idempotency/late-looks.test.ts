@@ -160,7 +160,7 @@ async function story(noun: Noun, { isApplied, order, others, pageSize, deletes }
       };
     },
   });
-  const process = new KeyedProcess(sandbox, { clock });
+  const process = await KeyedProcess.start(sandbox, { clock });
   const key = newKey();
   sandbox.links.fault({ kind: 'drop', path: noun.add, times: 1 });
   const send = (maxWaitMs: number) =>

@@ -1,13 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { createPixel, pixels } from '../../../src/links/brand/pixel.ts';
 import type { Fault } from '../../../src/sandbox/sandbox.ts';
 import { rounds } from '../../support/rounds.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
-import { KeyedProcess, keyedSandbox, newKey, outcome } from './keyed-world.ts';
+import { Disk, KeyedProcess, keyedSandbox, newKey, outcome } from './keyed-world.ts';
 
 const ADD = '/api/pixel/add';
 const RUNS = rounds(20);
@@ -38,8 +35,7 @@ const step = fc.record({
 it(`a key makes at most one row, of the input of each call with a result, and is sent once at most, in ${RUNS} stories of losses, hang-ups and kills`, async () => {
   const clock = new VirtualClock();
   const sandbox = await keyedSandbox(clock);
-  const folder = mkdtempSync(join(tmpdir(), 'records-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const disk = new Disk();
   let story = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
@@ -47,7 +43,7 @@ it(`a key makes at most one row, of the input of each call with a result, and is
       const nameOf = (input: string) => `Story ${story} ${input}`;
       const key = newKey();
       sandbox.links.clearLog();
-      let process = new KeyedProcess(sandbox, { clock, folder });
+      let process = await KeyedProcess.start(sandbox, { clock, disk });
       const results: Promise<{ readonly name: string; readonly result: unknown }>[] = [];
       for (const { inputs, fate, hangsUpAfterMs, isKilled, maxWaitMs, passesMs } of steps) {
         const unlost = fate && sandbox.links.fault({ ...fate, path: ADD, times: 1 });
@@ -68,7 +64,7 @@ it(`a key makes at most one row, of the input of each call with a result, and is
         if (!isKilled) continue;
         // A killed process has no callers, and nothing of it is closed.
         hangUp.abort();
-        process = new KeyedProcess(sandbox, { clock, folder });
+        process = await KeyedProcess.start(sandbox, { clock, disk });
       }
       await clock.advance(100_000);
       const made = (await Promise.all(results)).flatMap(({ name, result }) =>

@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { beforeEach, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { createChannel } from '../../../src/links/content/channel.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
@@ -19,15 +16,12 @@ interface ChannelRow {
 
 let clock: VirtualClock;
 let sandbox: Sandbox;
-let folder: string;
 /** All channels, in the order of the API: new ones are on the last page. */
 let rows: ChannelRow[] = [];
 
 beforeEach(async () => {
   clock = new VirtualClock();
   sandbox = await keyedSandbox(clock);
-  folder = mkdtempSync(join(tmpdir(), 'list-end-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   sandbox.links.fault({
     kind: 'answer',
     path: LIST,
@@ -43,7 +37,7 @@ beforeEach(async () => {
   });
 });
 
-const start = (): KeyedProcess => new KeyedProcess(sandbox, { clock, folder });
+const start = (): Promise<KeyedProcess> => KeyedProcess.start(sandbox, { clock });
 const channel = (name: string) => createChannel({ name });
 
 async function readAll(): Promise<void> {
@@ -59,9 +53,7 @@ async function readAll(): Promise<void> {
 async function fill(last: number): Promise<void> {
   await readAll();
   for (let n = rows.length; n <= SIZE || n % SIZE !== last; n += 1) {
-    await start()
-      .call()
-      .links.write(channel(`Channel ${n}`));
+    await (await start()).call().links.write(channel(`Channel ${n}`));
   }
   await readAll();
 }
@@ -89,7 +81,7 @@ async function retried(process: KeyedProcess, key: string, name: string) {
 }
 
 it('a creation is found at the end of the page before, which it has filled', async () => {
-  const process = start();
+  const process = await start();
   await fill(9);
   const last = Math.ceil(rows.length / SIZE);
   await process.call().links.write(channel('Spring'));

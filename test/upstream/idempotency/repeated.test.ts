@@ -17,7 +17,7 @@ let id: number;
 beforeEach(async () => {
   const clock = new VirtualClock();
   sandbox = await keyedSandbox(clock);
-  process = new KeyedProcess(sandbox, { clock });
+  process = await KeyedProcess.start(sandbox, { clock });
   key = newKey();
   id = await firstOf(channels);
   sandbox.links.clearLog();

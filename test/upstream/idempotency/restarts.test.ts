@@ -1,12 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createPixel } from '../../../src/links/brand/pixel.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import type { Write } from '../../../src/upstream/request.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
-import { KeyedProcess, keyedSandbox, newKey, outcome, received } from './keyed-world.ts';
+import { Disk, KeyedProcess, keyedSandbox, newKey, outcome, received } from './keyed-world.ts';
 
 const PIXEL = '/api/pixel/add';
 const pixel = createPixel({ type: 'GTM', name: 'Summer', tag: 'GTM-ABCDE' });
@@ -16,17 +13,19 @@ const STEP = 1000;
 
 let clock: VirtualClock;
 let sandbox: Sandbox;
-let folder: string;
+let disk: Disk;
 
 beforeEach(async () => {
   clock = new VirtualClock();
   sandbox = await keyedSandbox(clock);
-  folder = mkdtempSync(join(tmpdir(), 'restarts-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  disk = new Disk();
 });
 
-/** A process on the folder. The one before it was killed: nothing of it was closed. */
-const start = (): KeyedProcess => new KeyedProcess(sandbox, { clock, folder });
+/** A process on the disk. The one before it was killed when it had saved its changes: nothing of it was closed. */
+async function start(): Promise<KeyedProcess> {
+  await clock.settle();
+  return KeyedProcess.start(sandbox, { clock, disk });
+}
 const reads = (): string[] => received(sandbox, 'GET');
 const adds = (): string[] => received(sandbox, 'POST');
 
@@ -65,18 +64,18 @@ describe('after the process was killed', () => {
     const key = newKey();
     sandbox.links.fault({ kind: 'drop', path: PIXEL, times: 1 });
     const lost = { value: { code: 'OUTCOME_UNKNOWN' } };
-    expect(await written(start(), key, pixel)).toMatchObject(lost);
-    expect(await written(start(), key, pixel)).toMatchObject(lost);
+    expect(await written(await start(), key, pixel)).toMatchObject(lost);
+    expect(await written(await start(), key, pixel)).toMatchObject(lost);
     expect([adds().length, reads().length]).toEqual([1, 1]);
   });
 
   it('a creation whose caller had waited is found', async () => {
     const key = newKey();
     sandbox.links.fault({ kind: 'drop', applied: true, path: PIXEL, times: 1 });
-    const { kill } = begin(start(), key, pixel);
+    const { kill } = begin(await start(), key, pixel);
     await expect.poll(() => adds().length).toBe(1);
     await clock.settle();
-    const next = start();
+    const next = await start();
     kill();
     const { report, value } = await written(next, key, pixel);
     expect(value).toMatchObject({ name: 'Summer' });
@@ -86,13 +85,13 @@ describe('after the process was killed', () => {
 
   it('a creation is not confused with an equal one of a process before', async () => {
     const key = newKey();
-    const process = start();
+    const process = await start();
     sandbox.links.fault({ kind: 'drop', path: PIXEL, times: 1 });
     await outcome(process.call({ key, maxWaitMs: 0 }).links.write(pixel));
     await clock.advance(SETTLE);
     const other = await written(process, newKey(), pixel);
     expect(other.value).toMatchObject({ name: 'Summer' });
-    expect(await written(start(), key, pixel)).toMatchObject({
+    expect(await written(await start(), key, pixel)).toMatchObject({
       value: { code: 'OUTCOME_UNKNOWN' },
     });
     expect(adds()).toHaveLength(2);

@@ -1,7 +1,39 @@
-import { type RecordState, recordText, type SavedRecord } from './record-lines.ts';
+import type { UpstreamName } from '../../../errors.ts';
+import type { Store } from '../../../store/store.ts';
+import type { Ambiguity, FinalOutcome } from '../record.ts';
 
-/** Memory of a record beside its text, in bytes. */
+/** One row per key. */
+const ROWS = { from: 'key/', to: 'key0' };
+/** The version of the format of a row. */
+const FORMAT = 1;
+/** Memory of a record beside its row, in bytes. */
 const RECORD_BYTES = 500;
+
+/** The state of a key that was sent. */
+type RecordState = { readonly kind: 'ambiguous'; readonly ambiguity: Ambiguity } | FinalOutcome;
+
+/** What a record is of. */
+interface RecordOf {
+  readonly scope: string;
+  readonly upstream: UpstreamName;
+  readonly mutation: string;
+  /** The two members of the fingerprint. */
+  readonly secret: string;
+  readonly digest: string;
+  /** On `Records.now`. */
+  readonly firstAt: number;
+  /** When it is forgotten, on `Records.age`. */
+  readonly until: number;
+}
+
+/** The value of a row. */
+interface Row {
+  readonly format: number;
+  /** When it was written, on `Records.age`. */
+  readonly age: number;
+  readonly of: RecordOf;
+  readonly state: RecordState;
+}
 
 /** A request that uses a record. */
 interface Use {
@@ -11,9 +43,11 @@ interface Use {
 }
 
 /** The record of a key in memory. */
-export interface KeptRecord extends Omit<SavedRecord, 'state'> {
-  /** `null` for a key that was never sent; a text for a record of another version. */
-  state: RecordState | string | null;
+export interface KeptRecord {
+  readonly name: string;
+  readonly of: RecordOf;
+  /** `null` for a key that was never sent, which is not saved. */
+  state: RecordState | 'unreadable' | null;
   /** `null` if no request uses it. */
   use: Use | null;
   bytes: number;
@@ -27,14 +61,15 @@ interface Scope {
 }
 
 interface KeptOptions {
+  readonly store: Store;
   readonly maxBytes: number;
   /** Called with a record that is removed before its time. */
   readonly onForgotten: (record: KeptRecord) => void;
 }
 
 /**
- * Records in bounded memory, the oldest first. When it is full, the caller with the most memory loses its oldest record, so
- * that no caller removes the keys of others. Records in use stay.
+ * Records in bounded memory and in the store, the oldest first. When it is full, the caller with the most memory loses its
+ * oldest record, so that no caller removes the keys of others. Records in use stay.
  */
 export class KeptRecords implements Iterable<KeptRecord> {
   readonly #options: KeptOptions;
@@ -61,14 +96,41 @@ export class KeptRecords implements Iterable<KeptRecord> {
     return counts;
   }
 
+  /**
+   * Reads what the owners before have saved: their requests are over now. Returns the highest age of a row, and the number
+   * of rows that this version cannot read, whose keys are never executed.
+   * @throws StoreError
+   */
+  async load(
+    keepMs: number,
+    now: number,
+  ): Promise<{ readonly age: number; readonly unreadable: number }> {
+    const rows: { readonly name: string; readonly row: Row | null; readonly bytes: number }[] = [];
+    let age = 0;
+    for await (const [key, value] of this.#options.store.read(ROWS)) {
+      const row = parse(String(value));
+      rows.push({ name: key.slice(ROWS.from.length), row, bytes: value.length });
+      age = Math.max(age, row?.age ?? 0);
+    }
+    const latest = age + keepMs;
+    const untilOf = (row: Row | null): number => Math.min(row?.of.until ?? latest, latest);
+    rows.sort((a, b) => untilOf(a.row) - untilOf(b.row));
+    for (const { bytes, name, row } of rows) {
+      const record = this.add(name, { ...(row?.of ?? UNREADABLE), until: untilOf(row) });
+      record.state = row ? endedBy(row.state, now) : 'unreadable';
+      this.#weigh(record, RECORD_BYTES + bytes);
+    }
+    return { age, unreadable: rows.filter(({ row }) => row === null).length };
+  }
+
   get(name: string): KeptRecord | undefined {
     return this.#records.get(name);
   }
 
-  /** Adds a record after all others. */
-  add(of: Omit<SavedRecord, 'state'>): KeptRecord {
-    const record: KeptRecord = { ...of, state: null, use: null, bytes: 0 };
-    this.#records.set(of.name, record);
+  /** Adds a record after all others; it is saved with its first state. */
+  add(name: string, of: RecordOf): KeptRecord {
+    const record: KeptRecord = { name, of, state: null, use: null, bytes: 0 };
+    this.#records.set(name, record);
     const scope = this.#scopes.get(of.scope) ?? { bytes: 0, records: new Set() };
     this.#scopes.set(of.scope, scope);
     scope.records.add(record);
@@ -76,23 +138,16 @@ export class KeptRecords implements Iterable<KeptRecord> {
     return record;
   }
 
-  /** Changes the state of a record; returns it as a line, which is empty for a key that was never sent. */
-  set(record: KeptRecord, state: KeptRecord['state']): string {
+  /** Changes the state of a record, and saves it. */
+  set(record: KeptRecord, state: KeptRecord['state'], age: number): void {
+    const { name, of } = record;
     record.state = state;
-    const text = textOf(record);
+    const isSaved = typeof state === 'object' && state !== null;
+    const text = isSaved ? JSON.stringify({ format: FORMAT, age, of, state } satisfies Row) : '';
+    if (isSaved) this.#options.store.put(ROWS.from + name, text);
+    else this.#options.store.delete(ROWS.from + name);
     this.#weigh(record, RECORD_BYTES + text.length);
     this.#makeRoom();
-    return text;
-  }
-
-  remove(name: string): void {
-    const record = this.#records.get(name);
-    if (!record) return;
-    this.#records.delete(name);
-    this.#weigh(record, 0);
-    const scope = this.#scopes.get(record.scope);
-    scope?.records.delete(record);
-    if (scope?.records.size === 0) this.#scopes.delete(record.scope);
   }
 
   /** A request begins to use a record; call `use.end` once. */
@@ -106,25 +161,35 @@ export class KeptRecords implements Iterable<KeptRecord> {
       end: () => {
         record.use = null;
         // A key that was not sent is as new.
-        if (record.state === null) this.remove(record.name);
+        if (record.state === null) this.#remove(record);
         resolve();
       },
     };
   }
 
   /** Removes the records whose time is over. */
-  expire(now: number): void {
-    for (const { name, until, use } of this.#records.values()) {
-      if (until > now) return;
-      if (!use) this.remove(name);
+  expire(age: number): void {
+    for (const record of this.#records.values()) {
+      if (record.of.until > age) return;
+      if (!record.use) this.#remove(record);
     }
+  }
+
+  #remove(record: KeptRecord): void {
+    const { name, of, state } = record;
+    this.#records.delete(name);
+    if (state) this.#options.store.delete(ROWS.from + name);
+    this.#weigh(record, 0);
+    const scope = this.#scopes.get(of.scope);
+    scope?.records.delete(record);
+    if (scope?.records.size === 0) this.#scopes.delete(of.scope);
   }
 
   #weigh(record: KeptRecord, bytes: number): void {
     const more = bytes - record.bytes;
     record.bytes = bytes;
     this.#bytes += more;
-    const scope = this.#scopes.get(record.scope);
+    const scope = this.#scopes.get(record.of.scope);
     if (scope) scope.bytes += more;
   }
 
@@ -132,7 +197,7 @@ export class KeptRecords implements Iterable<KeptRecord> {
     while (this.#bytes > this.#options.maxBytes) {
       const forgotten = this.#next();
       if (!forgotten) return;
-      this.remove(forgotten.name);
+      this.#remove(forgotten);
       this.#options.onForgotten(forgotten);
     }
   }
@@ -147,8 +212,29 @@ export class KeptRecords implements Iterable<KeptRecord> {
   }
 }
 
-/** A record as a line; empty for a key that was never sent. */
-export function textOf({ bytes: _bytes, state, use: _use, ...record }: KeptRecord): string {
-  if (state === null) return '';
-  return typeof state === 'string' ? state : recordText({ ...record, state });
+/** The record of a row that cannot be read. */
+const UNREADABLE = {
+  scope: '',
+  upstream: 'LINKS',
+  mutation: '',
+  secret: '',
+  digest: '',
+  firstAt: 0,
+} as const;
+
+/** The state of a record whose owner has ended, and so has closed its connections. */
+function endedBy(state: RecordState, now: number): RecordState {
+  if (state.kind !== 'ambiguous') return state;
+  const { ambiguity } = state;
+  return { ...state, ambiguity: { ...ambiguity, overAt: Math.min(now, ambiguity.overAt) } };
+}
+
+/** The value of a row; `null` if it is damaged or of another version. */
+function parse(text: string): Row | null {
+  try {
+    const row = JSON.parse(text) as Row;
+    return row.format === FORMAT ? row : null;
+  } catch {
+    return null;
+  }
 }
