@@ -14,9 +14,7 @@ import { createPorts, type Ports } from './http/server.ts';
 import { shutDown } from './http/shutdown.ts';
 import { openJobFolder } from './jobs/storage/open-folder.ts';
 import { dailyReads } from './links/history/watched-lists.ts';
-import type { EventStream } from './observe/event-stream.ts';
 import type { LogStream } from './observe/log/logger.ts';
-import type { Scrub } from './observe/log/scrub.ts';
 import { createTelemetry } from './observe/telemetry.ts';
 import { budgetGauges } from './operators/budget-gauges.ts';
 import { classQuotas } from './operators/class-quotas.ts';
@@ -40,7 +38,6 @@ import { Records } from './upstream/idempotency/store/records.ts';
 import type { Witness } from './upstream/wire/exchange.ts';
 import { createDispatcher } from './upstream/wire/undici.ts';
 import { Usage } from './usage/usage.ts';
-import { UsageFiles } from './usage/usage-files.ts';
 
 /** A whole gateway, not yet listening. */
 export interface Gateway {
@@ -149,7 +146,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     complain,
   });
   const { scrub } = telemetry;
-  const usage = createUsage(config, { clock, events, journal, scrub, complain });
+  const usage = await Usage.load({ clock, events, store, scrub, complain });
   const watches: FaultWatch[] = [];
   const witness = (subject: Subject): Witness => {
     const watch = new FaultWatch(subject, { clock, complain });
@@ -259,7 +256,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
           dispatcher,
           graceMs,
         });
-        await usage.close();
+        usage.close();
         await savedCache?.close();
         journal.close();
         await sandbox?.close();
@@ -283,26 +280,6 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
 async function startEmbedded(): Promise<Sandbox> {
   const { startSandbox } = await import('./sandbox/sandbox.ts');
   return startSandbox({ isLocal });
-}
-
-/** Counts requests by caller. */
-function createUsage(
-  { usageMaxBytes: maxBytes }: Config,
-  world: {
-    readonly clock: Clock;
-    readonly complain: (sentence: string) => void;
-    readonly events: EventStream;
-    readonly journal: Journal;
-    readonly scrub: Scrub;
-  },
-): Usage {
-  const { clock, complain, events, journal, scrub } = world;
-  const { folder } = journal;
-  const isOwned = (): boolean => journal.folder !== null;
-  const store = new UsageFiles({ folder, isOwned, clock, maxBytes, complain });
-  const usage = new Usage({ clock, store, scrub, look: () => events.emit('look', null) });
-  events.add(usage);
-  return usage;
 }
 
 /**

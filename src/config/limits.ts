@@ -13,8 +13,6 @@ export interface Limits {
   readonly jobsKeepMs: number;
   /** Requests per minute and API key that all jobs together get although others wait, so that each job ends. */
   readonly jobsMinPerMinute: number;
-  /** Of the usage of 400 days; the oldest days are removed first. */
-  readonly usageMaxBytes: number;
   /** Of the saved cache; it contains the latest responses. */
   readonly cacheFileMaxBytes: number;
   /** Of the history of counts, in memory. */
@@ -57,7 +55,6 @@ export const usualLimits: Limits = Object.freeze({
   jobsMaxPerCaller: 2,
   jobsKeepMs: 7 * 24 * HOUR_MS,
   jobsMinPerMinute: 2,
-  usageMaxBytes: 64 * MIB,
   cacheFileMaxBytes: 64 * MIB,
   historyMaxBytes: 32 * MIB,
   idempotencyMaxBytes: 32 * MIB,

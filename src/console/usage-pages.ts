@@ -2,8 +2,13 @@ import type { IncomingMessage } from 'node:http';
 import { BadUserInput, GatewayError } from '../errors.ts';
 import type { PlainAnswer } from '../http/respond.ts';
 import { firstOfMonth, type Usage } from '../usage/usage.ts';
-import { type UsageDimension, type UsageReport, usageDimensions } from '../usage/usage-report.ts';
-import { DAY_MS } from '../usage/usage-store.ts';
+import {
+  dateOf,
+  type UsageDimension,
+  type UsageReport,
+  usageDimensions,
+} from '../usage/usage-report.ts';
+import { DAY_MS } from '../usage/usage-row.ts';
 
 /** The usage of a period, as the console shows it. */
 export interface UsageState extends UsageReport {
@@ -59,8 +64,4 @@ function dimensionsIn(text: string): UsageDimension[] {
   const known = usageDimensions.filter((each) => words.includes(each));
   if (words.every((word) => known.some((each) => each === word))) return known;
   throw new BadUserInput(`"by" must be a list of ${usageDimensions.join(', ')}.`);
-}
-
-function dateOf(day: number): string {
-  return new Date(day * DAY_MS).toISOString().slice(0, 10);
 }

@@ -1,7 +1,7 @@
 import { BadUserInput } from '../errors.ts';
-import { firstOfMonth } from '../usage/usage.ts';
+import { firstOfMonth, KEPT_DAYS } from '../usage/usage.ts';
 import type { UsageDimension, UsageGroup, UsageReport } from '../usage/usage-report.ts';
-import { DAY_MS, KEPT_DAYS } from '../usage/usage-store.ts';
+import { DAY_MS } from '../usage/usage-row.ts';
 import { builder } from './builder.ts';
 import { UpstreamNameRef } from './rate-limit.graph.ts';
 
@@ -51,7 +51,7 @@ const UsageRowRef = builder.objectRef<UsageGroup>('UsageRow').implement({
     }),
     caller: t.exposeString('caller', {
       description:
-        'The caller that caused the requests; `(refreshes)` for requests that no caller waits for, `(others)` for callers that are counted together because there are more than 2000 rows on a day. Null if rows are not grouped by it.',
+        'The caller that caused the requests; `(refreshes)` for requests that no caller waits for, `(others)` for callers that are counted together because there are more than about 2000 rows on a day. Null if rows are not grouped by it.',
     }),
     operation: t.exposeString('operation', {
       description:

@@ -72,9 +72,8 @@ export interface EventRows {
     readonly lane: QueueLane;
     readonly ms: number;
   };
+  /** Its first byte is sent soon: a connection may have to be opened before. */
   readonly requestSent: UpstreamRequest;
-  /** Its first byte is about to be sent. `requestSent` comes before: a connection may have to be opened between. */
-  readonly requestLeaves: UpstreamRequest;
   /** `request` is the object that `requestSent` had. `at` is on `clock.now()`. */
   readonly requestEnded: {
     readonly at: number;
@@ -177,6 +176,8 @@ export interface UpstreamOutcome {
    * too long ago.
    */
   readonly code: 'OK' | 'REFUSED' | 'CANCELED' | 'LATE' | ErrorCode;
+  /** Whether no byte of it was sent. */
+  readonly isUnsent?: boolean;
   /** Absent if the upstream has responded, even with a refusal. */
   readonly fault?: Fault | undefined;
   /** The kind of resource, e.g. `qr`, for a list and for its rows. */

@@ -1,29 +1,52 @@
-import { OTHERS_TOGETHER, REFRESHES, textOfKey, type UsageRow } from './usage-row.ts';
+import {
+  OTHERS_TOGETHER,
+  REFRESHES,
+  textOfKey,
+  type UsageKey,
+  type UsageRow,
+} from './usage-row.ts';
 
-/** Maximum number of rows of a day, besides those of `OTHERS_TOGETHER`. */
-export const MOST_ROWS = 2000;
+/**
+ * Maximum size of the rows of a day as texts, besides those of `OTHERS_TOGETHER`, in bytes: about 2000 rows. 400 days take
+ * at most 64 MB.
+ */
+const MOST_BYTES = 160_000;
+/** Size of a row besides its key, in bytes. */
+const ROW_BYTES = 40;
 /** Number of rows that are added to those of `OTHERS_TOGETHER` when there are more. */
 const FOLDED_ROWS = 200;
 /** Maximum number of operations of a caller that are counted separately: callers can invent names. */
 const MOST_OPERATIONS = 100;
 
-type Counted = { -readonly [Member in keyof UsageRow]: UsageRow[Member] };
+/** A row of a day, which can grow. */
+export interface CountedRow extends UsageKey {
+  /** Unique in its day, and in later ones. */
+  readonly id: number;
+  calls: number;
+  saved: number;
+  /** The row to which this one was added, and which counts for it. */
+  into?: CountedRow;
+}
 
 /**
- * The requests of one day, in a bounded number of rows: if there are more, those with the fewest requests are counted
+ * The requests of one day, in rows of bounded size: if there are more, those with the fewest requests are counted
  * together, by class and resource. So the sum, and the sums by class and resource, are always exact.
  */
 export class DayUsage {
   /** Days since 1970, in UTC. */
   readonly day: number;
-  readonly #rows = new Map<string, Counted>();
+  /** The id of the next new row. */
+  nextId: number;
+  readonly #rows = new Map<string, CountedRow>();
   /** The operations of each caller. */
   readonly #operations = new Map<string, Set<string>>();
-  /** Number of rows of `OTHERS_TOGETHER` and of refreshes, which are not folded. */
-  #fixed = 0;
+  #changed = new Set<CountedRow>();
+  /** Of all rows except those of `OTHERS_TOGETHER` and of refreshes, which are not folded. */
+  #bytes = 0;
 
-  constructor(day: number) {
+  constructor(day: number, nextId: number) {
     this.day = day;
+    this.nextId = nextId;
   }
 
   /** All rows, in no order. */
@@ -31,39 +54,53 @@ export class DayUsage {
     return [...this.#rows.values()];
   }
 
-  /** Number of sent requests to an upstream by callers of a class. */
-  callsOf(upstream: UsageRow['upstream'], callerClass: string): number {
-    let calls = 0;
-    for (const row of this.#rows.values()) {
-      if (row.upstream === upstream && row.callerClass === callerClass) calls += row.calls;
-    }
-    return calls;
+  /** The rows that have changed since the last call. Those without requests are to be removed. */
+  changes(): Iterable<CountedRow> {
+    const changed = this.#changed;
+    this.#changed = new Set();
+    return changed;
   }
 
-  /** Adds requests; returns them as they are counted: with another operation if their caller has too many. */
-  add(row: UsageRow): UsageRow {
-    const known = this.#rows.get(textOfKey(row));
-    if (known) {
-      known.calls += row.calls;
-      known.saved += row.saved;
-      return row;
-    }
-    const counted = { ...row, operation: this.#operationOf(row) };
-    this.#put(counted);
-    if (this.#rows.size - this.#fixed > MOST_ROWS) this.#fold();
+  /** Adds requests; returns the row in which they are counted. */
+  add(row: UsageRow): CountedRow {
+    const isKnown = this.#rows.has(textOfKey(row));
+    const counted = this.#put(isKnown ? row : { ...row, operation: this.#operationOf(row) });
+    if (this.#bytes > MOST_BYTES) this.#fold();
     return counted;
   }
 
-  #put(row: UsageRow): void {
+  /** Reverses the count of a request that was not sent after all. */
+  takeBack(row: CountedRow): void {
+    const counted = row.into ?? row;
+    counted.calls -= 1;
+    this.#changed.add(counted);
+    if (counted.calls + counted.saved === 0) this.#remove(counted);
+  }
+
+  /** Adds a row that an earlier process has saved. */
+  restore(id: number, row: UsageRow): void {
+    this.#put({ ...row, operation: this.#operationOf(row) }, id);
+    this.#changed.clear();
+  }
+
+  #put(row: UsageRow, id = this.nextId): CountedRow {
     const key = textOfKey(row);
-    const known = this.#rows.get(key);
-    if (known) {
-      known.calls += row.calls;
-      known.saved += row.saved;
-      return;
+    let counted = this.#rows.get(key);
+    if (counted) {
+      counted.calls += row.calls;
+      counted.saved += row.saved;
+    } else {
+      counted = { ...row, id };
+      this.nextId = Math.max(this.nextId, id + 1);
+      this.#rows.set(key, counted);
+      this.#bytes += bytesOf(row);
     }
-    this.#rows.set(key, { ...row });
-    if (isFixed(row)) this.#fixed += 1;
+    this.#changed.add(counted);
+    return counted;
+  }
+
+  #remove(row: CountedRow): void {
+    if (this.#rows.delete(textOfKey(row))) this.#bytes -= bytesOf(row);
   }
 
   /** The operation of a new row; `OTHERS_TOGETHER` if its caller has too many. */
@@ -82,8 +119,11 @@ export class DayUsage {
     const rows = [...this.#rows.values()].filter((row) => !isFixed(row));
     rows.sort((one, other) => one.calls - other.calls || one.saved - other.saved);
     for (const row of rows.slice(0, FOLDED_ROWS)) {
-      this.#rows.delete(textOfKey(row));
-      this.#put({ ...row, caller: OTHERS_TOGETHER, operation: OTHERS_TOGETHER });
+      this.#remove(row);
+      row.into = this.#put({ ...row, caller: OTHERS_TOGETHER, operation: OTHERS_TOGETHER });
+      row.calls = 0;
+      row.saved = 0;
+      this.#changed.add(row);
     }
     this.#operations.clear();
     for (const row of this.#rows.values()) {
@@ -97,6 +137,10 @@ export class DayUsage {
 
 function isFixed({ caller }: UsageRow): boolean {
   return caller === OTHERS_TOGETHER || caller === REFRESHES;
+}
+
+function bytesOf(row: UsageRow): number {
+  return isFixed(row) ? 0 : Buffer.byteLength(textOfKey(row)) + ROW_BYTES;
 }
 
 function callerOf({ caller, callerClass }: UsageRow): string {

@@ -1,6 +1,5 @@
 import { csvLine } from '../storage/csv.ts';
-import type { UsageRow } from './usage-row.ts';
-import { DAY_MS } from './usage-store.ts';
+import { DAY_MS, type UsageRow } from './usage-row.ts';
 
 /** What usage can be grouped by. */
 export type UsageDimension =
@@ -114,6 +113,7 @@ export function usageCsv(by: readonly UsageDimension[], groups: readonly UsageGr
   return lines.map(csvLine).join('');
 }
 
-function dateOf(day: number): string {
+/** A day as `YYYY-MM-DD`. */
+export function dateOf(day: number): string {
   return new Date(day * DAY_MS).toISOString().slice(0, 10);
 }

@@ -1,5 +1,8 @@
 import type { UpstreamName } from '../errors.ts';
 
+/** A day, in milliseconds. Days are numbers of days since 1970, in UTC. */
+export const DAY_MS = 86_400_000;
+
 /** What requests are counted by on one day. */
 export interface UsageKey {
   readonly upstream: UpstreamName;
@@ -38,18 +41,17 @@ export function onOneLine(text: string): string {
   return text.replace(/\s+/g, ' ');
 }
 
-/** A row as a line of a file, with its line break. Equal keys in several lines are added. */
+/** A row as a value of the store. */
 export function textOfRow(row: UsageRow): string {
   const { caller, callerClass, calls, operation, resource, saved, upstream } = row;
-  const members = [upstream, resource, callerClass, caller, operation, calls, saved];
-  return `${JSON.stringify(members)}\n`;
+  return JSON.stringify([upstream, resource, callerClass, caller, operation, calls, saved]);
 }
 
 /** Reads what `textOfRow` wrote; `null` for anything else. Never throws. */
-export function rowIn(line: string): UsageRow | null {
+export function rowIn(text: string): UsageRow | null {
   let members: unknown;
   try {
-    members = JSON.parse(line);
+    members = JSON.parse(text);
   } catch {
     return null;
   }

@@ -1,24 +1,43 @@
 import { DEFAULT_CLASS } from '../auth/caller-class.ts';
 import { BadUserInput, type UpstreamName } from '../errors.ts';
-import { copiedName, type EventReader } from '../observe/event-stream.ts';
+import {
+  type BulkOptions,
+  copiedName,
+  type EventReader,
+  emitInBulk,
+} from '../observe/event-stream.ts';
 import type { EventRows } from '../observe/events.ts';
 import type { Scrub } from '../observe/log/scrub.ts';
-import type { Clock } from '../scheduling/clock.ts';
-import { loopTurns } from '../scheduling/loop-turns.ts';
-import { TooManyGroups, type UsageDimension, type UsageReport, UsageSums } from './usage-report.ts';
-import { onOneLine, REFRESHES, UNNAMED, type UsageRow } from './usage-row.ts';
-import { DAY_MS, KEPT_DAYS, type UsageStore } from './usage-store.ts';
+import type { Store } from '../store/store.ts';
+import { type CountedRow, DayUsage } from './day-usage.ts';
+import {
+  dateOf,
+  TooManyGroups,
+  type UsageDimension,
+  type UsageReport,
+  UsageSums,
+} from './usage-report.ts';
+import {
+  DAY_MS,
+  onOneLine,
+  REFRESHES,
+  rowIn,
+  textOfRow,
+  UNNAMED,
+  type UsageRow,
+} from './usage-row.ts';
 
+/** Number of days that are kept. */
+export const KEPT_DAYS = 400;
 /** Maximum number of groups of a report. */
 const MOST_GROUPS = 20_000;
 
-interface UsageOptions {
-  readonly clock: Clock;
-  readonly store: UsageStore;
+interface UsageOptions extends BulkOptions {
+  readonly store: Store;
   /** Removes secrets from a text. */
   readonly scrub: Scrub;
-  /** Emits the counts that were made in bulk. */
-  readonly look: () => void;
+  /** Reports to the operator, in one sentence. */
+  readonly complain: (sentence: string) => void;
 }
 
 /** The days of a report, as numbers of days since 1970, and its groups. */
@@ -31,22 +50,53 @@ export interface UsageTerms {
   readonly caller?: string | undefined;
 }
 
+/** A request that was counted, and where. */
+interface Counted {
+  readonly usage: DayUsage;
+  readonly row: CountedRow;
+}
+
 /**
  * Counts who has sent how many upstream requests, and how many were avoided, by day, caller, class, operation and
- * resource. A request counts when its first byte is sent, for the caller that causes it. Costs no upstream request.
+ * resource. A request counts when it is sent, for the caller that causes it. The store has each row of a day. Costs no
+ * upstream request.
  */
 export class Usage implements EventReader {
   readonly #options: UsageOptions;
-  #day = Number.NEGATIVE_INFINITY;
+  /** Called after each avoided request: those are saved within a minute. */
+  readonly #savedLater: () => void;
+  readonly #sent = new WeakMap<EventRows['requestSent'], Counted>();
+  #today: DayUsage;
+  /** The usage of the day on which this process started, before that. */
+  #before: { readonly day: number; readonly rows: readonly UsageRow[] };
+  #hasComplained = false;
 
-  constructor(options: UsageOptions) {
+  private constructor(options: UsageOptions) {
     this.#options = options;
+    const day = Math.floor(options.clock.wall() / DAY_MS);
+    this.#today = new DayUsage(day, 0);
+    this.#before = { day, rows: [] };
+    this.#savedLater = emitInBulk(options, () => this.#save());
   }
 
-  requestLeaves(request: EventRows['requestLeaves']): void {
+  /**
+   * Makes the usage, with that of earlier processes, and counts all events from now on.
+   * @throws StoreError
+   */
+  static async load(options: UsageOptions): Promise<Usage> {
+    const usage = new Usage(options);
+    const today = usage.#today;
+    usage.#removeOld();
+    for await (const { id, row } of usage.#read(today.day, today.day)) today.restore(id, row);
+    usage.#before = { day: today.day, rows: today.rows.map((row) => ({ ...row })) };
+    options.events.add(usage);
+    return usage;
+  }
+
+  requestSent(request: EventRows['requestSent']): void {
     const { asker, caller, callerClass, resource, upstream } = request;
     const operation = asker ? (asker.operation ?? UNNAMED) : UNNAMED;
-    this.#add({
+    const counted = this.#add({
       upstream,
       resource,
       callerClass: callerClass ?? REFRESHES,
@@ -55,6 +105,16 @@ export class Usage implements EventReader {
       calls: 1,
       saved: 0,
     });
+    this.#sent.set(request, counted);
+    this.#save();
+  }
+
+  requestEnded({ outcome, request }: EventRows['requestEnded']): void {
+    const counted = this.#sent.get(request);
+    if (!outcome.isUnsent || !counted) return;
+    const { row, usage } = counted;
+    usage.takeBack(row);
+    this.#save(usage);
   }
 
   saved({ caller, callerClass, kinds, operation, times }: EventRows['saved']): void {
@@ -66,38 +126,47 @@ export class Usage implements EventReader {
     for (const { count, resource, upstream } of kinds) {
       this.#add({ ...key, upstream, resource, calls: 0, saved: count * times });
     }
+    this.#savedLater();
   }
 
   /** Number of requests on the current day to an upstream, by callers of a class, before this process started. */
   callsBefore(upstream: UpstreamName, callerClass: string): number {
-    return this.#options.store.callsBefore(this.today, upstream, callerClass);
+    const { day, rows } = this.#before;
+    if (day !== this.today) return 0;
+    return rows
+      .filter((row) => row.upstream === upstream && row.callerClass === callerClass)
+      .reduce((sum, { calls }) => sum + calls, 0);
   }
 
   /** The current day, in days since 1970 in UTC. It never goes back. */
   get today(): number {
-    this.#day = Math.max(this.#day, Math.floor(this.#options.clock.wall() / DAY_MS));
-    return this.#day;
+    return Math.max(this.#today.day, Math.floor(this.#options.clock.wall() / DAY_MS));
   }
 
   /**
    * The usage of some days, in turns of the event loop.
    * @throws BadUserInput `BAD_USER_INPUT` if the days are not kept, or there are too many groups.
+   * @throws StoreError if earlier days cannot be read.
    */
   async report({ by, caller, from, to }: UsageTerms): Promise<UsageReport> {
-    const { look, store } = this.#options;
     if (from > to) throw new BadUserInput('"from" must not be after "to".');
     if (to - from >= KEPT_DAYS) {
       throw new BadUserInput(`"from" and "to" must not be more than ${KEPT_DAYS} days apart.`);
     }
-    look();
+    this.#options.events.emit('look', null);
     const sums = new UsageSums(by, MOST_GROUPS);
     const only = caller === undefined ? null : this.#shown(caller);
+    const today = this.#today;
+    const add = (day: number, row: UsageRow): void => {
+      if (only === null || row.caller === only) sums.add(day, row);
+    };
     try {
-      for (let day = Math.max(from, store.firstDay); day <= Math.min(to, this.today); day += 1) {
-        for (const row of await store.read(day)) {
-          if (only === null || row.caller === only) sums.add(day, row);
-        }
-        await loopTurns.turn();
+      const before = Math.min(to, today.day - 1);
+      if (from <= before) {
+        for await (const { day, row } of this.#read(from, before)) add(day, row);
+      }
+      if (from <= today.day && today.day <= to) {
+        for (const row of today.rows) add(today.day, row);
       }
     } catch (error) {
       if (!(error instanceof TooManyGroups)) throw error;
@@ -109,13 +178,49 @@ export class Usage implements EventReader {
   }
 
   /** Saves what is not saved yet. */
-  async close(): Promise<void> {
-    this.#options.look();
-    await this.#options.store.close();
+  close(): void {
+    this.#options.events.emit('look', null);
+    this.#save();
   }
 
-  #add(row: UsageRow): void {
-    this.#options.store.add(this.today, row);
+  #add(row: UsageRow): Counted {
+    const { today } = this;
+    if (today > this.#today.day) {
+      this.#save();
+      this.#today = new DayUsage(today, this.#today.nextId);
+      this.#removeOld();
+    }
+    return { usage: this.#today, row: this.#today.add(row) };
+  }
+
+  #save(usage = this.#today): void {
+    const { store } = this.#options;
+    for (const row of usage.changes()) {
+      const key = keyOf(usage.day, String(row.id));
+      if (row.calls + row.saved > 0) store.put(key, textOfRow(row));
+      else store.delete(key);
+    }
+  }
+
+  /** The rows of some days in the store, by day. */
+  async *#read(
+    from: number,
+    to: number,
+  ): AsyncIterable<{ readonly day: number; readonly id: number; readonly row: UsageRow }> {
+    const { complain, store } = this.#options;
+    for await (const [key, value] of store.read({ from: keyOf(from), to: keyOf(to + 1) })) {
+      const [, day, id] = key.split('/');
+      const row = rowIn(value.toString());
+      if (row) yield { day: Number(day), id: Number(id), row };
+      else if (!this.#hasComplained) {
+        this.#hasComplained = true;
+        complain(`A part of the usage of ${dateOf(Number(day))} cannot be read, and is missing.`);
+      }
+    }
+  }
+
+  #removeOld(): void {
+    this.#options.store.clear({ from: keyOf(0), to: keyOf(this.#today.day - KEPT_DAYS + 1) });
   }
 
   #shown(name: string): string {
@@ -126,4 +231,9 @@ export class Usage implements EventReader {
 /** The first day of the month of a day, both in days since 1970. */
 export function firstOfMonth(day: number): number {
   return day - new Date(day * DAY_MS).getUTCDate() + 1;
+}
+
+/** The key of a row of a day in the store, in the order of days. */
+function keyOf(day: number, id = ''): string {
+  return `usage/${String(day).padStart(6, '0')}/${id}`;
 }

@@ -199,7 +199,6 @@ describe('the image', () => {
       'jobs',
       'leases.log',
       'store',
-      'usage',
     ]);
   });
 });

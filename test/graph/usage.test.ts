@@ -1,19 +1,13 @@
 import { hash } from 'node:crypto';
-import {
-  appendFileSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { formatTokenFile } from '../../src/auth/token-file.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
+import type { Store } from '../../src/store/store.ts';
 import { PLENTY, startWorld, type World } from '../support/gateway.ts';
+import { openFolder } from '../support/store.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const DAY_MS = 86_400_000;
@@ -48,18 +42,17 @@ beforeEach(async () => {
   writeFileSync(join(folder, 'tokens.json'), formatTokenFile(tokens));
 });
 
-/** A process on the folder. `kill` leaves what it has written. */
-async function start(env: Readonly<Record<string, string>> = {}) {
-  let isKilled = false;
+/** A process on the folder. */
+async function start(
+  env: Readonly<Record<string, string>> = {},
+): Promise<World & { readonly store: Store; readonly log: () => string }> {
+  const store = await openFolder(join(folder, 'store'), clock);
+  let log = '';
   const world = await startWorld({
     on: sandbox,
     clock,
-    journal: {
-      ...keysAreNew,
-      get folder() {
-        return isKilled ? null : folder;
-      },
-    },
+    store,
+    log: { write: (line) => void (log += line) },
     env: {
       AUTH_MODE: 'token',
       AUTH_TOKENS_FILE: join(folder, 'tokens.json'),
@@ -69,10 +62,16 @@ async function start(env: Readonly<Record<string, string>> = {}) {
     },
   });
   onTestFinished(() => world.close());
-  const kill = (): void => {
-    isKilled = true;
-  };
-  return { ...world, kill };
+  return { ...world, store, log: () => log };
+}
+
+/** The keys of the store, and its values. */
+async function saved(store: Store): Promise<[string, string][]> {
+  const rows: [string, string][] = [];
+  for await (const [key, value] of store.read({ from: 'usage/', to: 'usage0' })) {
+    rows.push([key, value.toString()]);
+  }
+  return rows;
 }
 
 const as = (name: string) => ({ authorization: `Bearer ${name}` });
@@ -151,6 +150,14 @@ describe('Query.usage', () => {
     expect(calls).toBeGreaterThan(0);
   });
 
+  it('does not count a request that could not leave', async () => {
+    const world = await start({ LINKS_BASE_URL: 'http://127.0.0.1:1' });
+    const { errors } = await world.ask(HOME, undefined, as('web'));
+    expect(errors).toMatchObject([{ extensions: { code: 'UPSTREAM_UNAVAILABLE' } }]);
+    expect(await usage(world, '{ calls rows { caller } }')).toEqual({ calls: 0, rows: [] });
+    expect(await saved(world.store)).toEqual([]);
+  });
+
   it('is for administrators, and names no others where callers have no roles', async () => {
     const world = await start();
     const { errors } = await world.ask('{ usage { calls } }', undefined, as('web'));
@@ -194,31 +201,30 @@ describe('Query.usage', () => {
   });
 });
 
-describe('The usage in STATE_DIR', () => {
-  it('survives a kill to the request, also with a line that is incomplete', async () => {
+describe('The usage in the store', () => {
+  it('survives a restart to the request, without keys, and with what was avoided', async () => {
     const first = await start();
     await first.ask(HOME, undefined, as('web'));
     await first.ask(DOMAINS, undefined, as('web'));
-    first.kill();
-    const [file = ''] = readdirSync(join(folder, 'usage'));
-    appendFileSync(join(folder, 'usage', file), '["LINKS","chan');
+    for (let times = 0; times < 5; times += 1) await first.ask(HOME, undefined, as('boss'));
+    await first.close();
     const second = await start();
     await second.ask(PIXELS, undefined, as('crawler'));
-    second.kill();
+    await second.close();
     const third = await start();
-    expect(await usage(third, '{ calls rows { caller calls } }')).toEqual({
+    expect(await usage(third, '{ calls saved rows { caller calls } }')).toEqual({
       calls: 3,
+      saved: 5,
       rows: [
         { caller: 'web', calls: 2 },
         { caller: 'crawler', calls: 1 },
+        { caller: 'boss', calls: 0 },
       ],
     });
-    const text = readFileSync(join(folder, 'usage', file), 'utf8');
-    expect(text).not.toContain(sandbox.links.key);
-    expect(text.split('\n').filter((line) => line.includes('chan')).length).toBe(0);
+    expect(JSON.stringify(await saved(third.store))).not.toContain(sandbox.links.key);
   });
 
-  it('has a file for each day, of which old ones are removed', async () => {
+  it('has rows of each day, of which old ones are removed', async () => {
     const world = await start();
     await world.ask(HOME, undefined, as('web'));
     clock.jumpWall(DAY_MS);
@@ -228,10 +234,26 @@ describe('The usage in STATE_DIR', () => {
     const from = new Date(clock.wall() - 3 * DAY_MS).toISOString().slice(0, 10);
     const shown = await usage(world, `(from: "${from}", by: [DAY]) { calls rows { day calls } }`);
     expect(shown.rows.map(({ calls }) => calls)).toEqual([1, 1, 1]);
-    expect(readdirSync(join(folder, 'usage')).length).toBe(3);
+    expect(await saved(world.store)).toHaveLength(3);
     clock.jumpWall(400 * DAY_MS);
     await world.ask('{ channels(first: 1) { nodes { id } } }', undefined, as('web'));
-    expect(readdirSync(join(folder, 'usage')).length).toBe(1);
+    expect(await saved(world.store)).toHaveLength(1);
+  });
+
+  it('says once that a value is damaged, and has all others', async () => {
+    const first = await start();
+    await first.ask(HOME, undefined, as('web'));
+    await first.ask(DOMAINS, undefined, as('crawler'));
+    const [[key] = ['']] = await saved(first.store);
+    await first.close();
+    const store = await openFolder(join(folder, 'store'), clock);
+    store.put(key, '["LINKS","acc');
+    await store.close();
+    const second = await start();
+    expect((await usage(second, '{ rows { caller calls } }')).rows).toEqual([
+      { caller: 'crawler', calls: 1 },
+    ]);
+    expect(second.log().match(/A part of the usage of 2030-01-01 cannot be read/g)).toHaveLength(1);
   });
 
   it('keeps what a class has used of its day over a restart', async () => {
@@ -242,7 +264,7 @@ describe('The usage in STATE_DIR', () => {
     });
     await first.ask(HOME, undefined, as('crawler'));
     await first.ask(DOMAINS, undefined, as('crawler'));
-    first.kill();
+    await first.close();
     const second = await start();
     const left = async () => {
       const { data } = await second.ask<{

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DayUsage, MOST_ROWS } from '../../src/usage/day-usage.ts';
+import { DayUsage } from '../../src/usage/day-usage.ts';
 import { UsageSums, usageCsv } from '../../src/usage/usage-report.ts';
 import { OTHERS_TOGETHER, rowIn, textOfRow, type UsageRow } from '../../src/usage/usage-row.ts';
 
@@ -33,13 +33,19 @@ function sumsOf(rows: readonly UsageRow[]): object {
 }
 
 describe('The usage of a day', () => {
-  it('keeps the sums by class and resource exact in a bounded number of rows', () => {
+  it('keeps the sums by class and resource exact in rows of bounded size', () => {
     fc.assert(
       fc.property(fc.array(anyRow, { minLength: 2500, maxLength: 6000 }), (rows) => {
-        const usage = new DayUsage(0);
-        for (const each of rows) usage.add(each);
+        const usage = new DayUsage(0, 0);
+        const saved = new Map<number, UsageRow>();
+        for (const each of rows) {
+          usage.add(each);
+          for (const row of usage.changes()) saved.set(row.id, row);
+        }
+        const kept = [...saved.values()].filter(({ calls, saved }) => calls + saved > 0);
         // Twelve rows of others at most: for two APIs, two classes and three resources.
-        expect(usage.rows.length).toBeLessThanOrEqual(MOST_ROWS + 12);
+        expect(kept.map(textOfRow).join('').length).toBeLessThanOrEqual(160_000 + 12 * 100);
+        expect(sumsOf(kept)).toEqual(sumsOf(rows));
         expect(sumsOf(usage.rows)).toEqual(sumsOf(rows));
       }),
       { numRuns: 20 },
@@ -47,7 +53,7 @@ describe('The usage of a day', () => {
   });
 
   it('keeps the callers with the most requests apart', () => {
-    const usage = new DayUsage(0);
+    const usage = new DayUsage(0, 0);
     for (let n = 0; n < 50; n += 1) usage.add(row({ caller: 'greedy' }));
     for (let n = 0; n < 10_000; n += 1) usage.add(row({ caller: `caller ${n}` }));
     expect(usage.rows.find(({ caller }) => caller === 'greedy')?.calls).toBe(50);
@@ -57,18 +63,37 @@ describe('The usage of a day', () => {
   });
 
   it('lets no caller displace others by inventing names of operations', () => {
-    const usage = new DayUsage(0);
+    const usage = new DayUsage(0, 0);
     usage.add(row({ caller: 'honest', calls: 0, saved: 1 }));
     for (let n = 0; n < 20_000; n += 1) {
       usage.add(row({ caller: 'attacker', operation: `Invented${n}` }));
     }
     const of = (name: string) => usage.rows.filter(({ caller }) => caller === name);
-    expect(of('honest')).toEqual([row({ caller: 'honest', calls: 0, saved: 1 })]);
+    expect(of('honest')).toMatchObject([row({ caller: 'honest', calls: 0, saved: 1 })]);
     expect(of('attacker').length).toBeLessThanOrEqual(101);
     expect(of('attacker').reduce((sum, { calls }) => sum + calls, 0)).toBe(20_000);
   });
 
-  it('reads the lines that it writes, and nothing else', () => {
+  it('is as before when a request was not sent after all, also if its row was added to others', () => {
+    fc.assert(
+      fc.property(fc.array(anyRow, { minLength: 2500, maxLength: 6000 }), (rows) => {
+        const usage = new DayUsage(0, 0);
+        const unsent = usage.add(row({ caller: 'unsent' }));
+        const others = rows.map((each) => ({ ...each, calls: each.calls + 1 }));
+        for (const each of others) usage.add(each);
+        expect(usage.rows.some(({ caller }) => caller === 'unsent')).toBe(false);
+        usage.takeBack(unsent);
+        expect(sumsOf(usage.rows)).toEqual(sumsOf(others));
+      }),
+      { numRuns: 5 },
+    );
+    const usage = new DayUsage(0, 0);
+    usage.takeBack(usage.add(row()));
+    expect(usage.rows).toEqual([]);
+    expect([...usage.changes()]).toMatchObject([{ calls: 0, saved: 0 }]);
+  });
+
+  it('reads the values that it writes, and nothing else', () => {
     fc.assert(
       fc.property(anyRow, fc.string(), (each, text) => {
         expect(rowIn(textOfRow(each))).toEqual(each);

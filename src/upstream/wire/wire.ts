@@ -156,18 +156,18 @@ export class Wire {
       sentAt: clock.now(),
     };
     events.emit('requestSent', request);
+    let isUnsent = true;
     const end = (ended: Omit<UpstreamOutcome, 'durationMs'>): void => {
       const at = clock.now();
       events.emit('requestEnded', {
         at,
         request,
-        outcome: { ...ended, durationMs: at - request.sentAt },
+        outcome: { ...ended, isUnsent, durationMs: at - request.sentAt },
       });
     };
     const leaves = (): boolean => {
-      const may = mayLeave();
-      if (may) events.emit('requestLeaves', request);
-      return may;
+      isUnsent = !mayLeave();
+      return !isUnsent;
     };
     const work = async (): Promise<Exchanged<T>> => {
       try {
