@@ -84,7 +84,7 @@ export class Client {
   constructor(options: ClientOptions) {
     this.#options = options;
     const { cache, clock, counts, digest, events, freshness } = options;
-    const { settleMs = SETTLE_MS, timeoutMs } = options;
+    const { settleMs = SETTLE_MS } = options;
     const { upstream } = this;
     const budgets = this.#newBudgets();
     const inFlight = new InFlight(cache);
@@ -122,7 +122,6 @@ export class Client {
       events,
       records,
       rowLocks,
-      timeoutMs,
       writes,
       settleMs,
     });

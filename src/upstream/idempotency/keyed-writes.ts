@@ -7,14 +7,13 @@ import {
 } from '../../errors.ts';
 import type { EventStream } from '../../observe/event-stream.ts';
 import type { Clock } from '../../scheduling/clock.ts';
-import { type Access, patienceOf } from '../operation.ts';
+import type { Access } from '../operation.ts';
 import type { Write } from '../request.ts';
 import type { Writes } from '../writes.ts';
 import type { IdempotencyKey } from './idempotency-key.ts';
 import type { EvidenceLists } from './looks/evidence-lists.ts';
-import { waitFor } from './patience.ts';
-import type { Claim, FinalOutcome } from './record.ts';
-import { RowLocks } from './row-locks.ts';
+import type { FinalOutcome, KnownKey } from './record.ts';
+import { lockFor, type RowLocks, termsOf } from './row-locks.ts';
 import { unknownOutcome } from './runs/unknown-outcome.ts';
 import { WriteCall } from './runs/write-call.ts';
 import { WriteRuns } from './runs/write-runs.ts';
@@ -29,24 +28,20 @@ interface KeyedWritesOptions {
   readonly rowLocks: RowLocks;
   /** See `LostCreations`. */
   readonly settleMs: number;
-  readonly timeoutMs: number;
   readonly writes: Writes;
 }
 
-/** The claim of a key that no other request uses. */
-type FreeClaim = Exclude<Claim, { kind: 'busy' }>;
+/** A caller that finds its key in use is told to retry after this time, in milliseconds. */
+const RETRY_AFTER_MS = 1000;
 
 /** All writes: those with a key are executed once, and the effect of a creation is found although its response was lost. */
 export class KeyedWrites {
   readonly #options: KeyedWritesOptions;
   readonly #runs: WriteRuns;
-  /** The callers that wait for the end of a key, in the order in which they came. */
-  readonly #lines: RowLocks;
 
   constructor(options: KeyedWritesOptions) {
     this.#options = options;
     this.#runs = new WriteRuns(options);
-    this.#lines = new RowLocks(options.clock);
   }
 
   /** What became of keys. */
@@ -77,58 +72,38 @@ export class KeyedWrites {
   }
 
   #once<T>(call: WriteCall<T>, key: IdempotencyKey): Promise<T> {
-    return call.access.caller.receipt.track(async () => {
-      return this.#settle(call, key, await this.#claim(call, key));
+    const { records, rowLocks } = this.#options;
+    const { caller } = call.access;
+    return caller.receipt.track(async () => {
+      const known = records.known(key);
+      if (known) return this.#settle(call, known);
+      const entering = rowLocks.exclude(`key ${key.name}`, termsOf(caller));
+      const place = await lockFor(entering, caller, () => {
+        call.emit('conflict_in_use');
+        return new IdempotencyKeyInUse(RETRY_AFTER_MS);
+      });
+      const outcome = records.known(key);
+      if (!outcome)
+        return this.#runs.own(
+          call,
+          key,
+          records.own(key, () => place.release()),
+        );
+      place.release();
+      return this.#settle(call, outcome);
     });
   }
 
-  /** Claims the record; waits for another request that uses it as long as the caller waits. */
-  async #claim<T>(call: WriteCall<T>, key: IdempotencyKey): Promise<FreeClaim> {
-    const { clock, records } = this.#options;
-    const { caller } = call.access;
-    let claim = records.claim(key);
-    if (claim.kind !== 'busy') return claim;
-    const { receipt, signal } = caller;
-    receipt.waitBegins();
-    try {
-      // Only the first in the line claims when the key is free: there can be thousands.
-      const place = await this.#lines.exclude(key.name, { patienceMs: patienceOf(caller), signal });
-      try {
-        for (;;) {
-          if (!place) throw this.#inUse(call, claim.retryAfterMs);
-          claim = records.claim(key);
-          if (claim.kind !== 'busy') return claim;
-          const terms = { patienceMs: patienceOf(caller), signal };
-          const isFree = await waitFor(claim.ended, clock, terms);
-          if (!isFree) throw this.#inUse(call, claim.retryAfterMs);
-        }
-      } finally {
-        place?.release();
-      }
-    } finally {
-      receipt.waitEnds();
-    }
-  }
-
-  #inUse<T>(call: WriteCall<T>, retryAfterMs: number): unknown {
-    const { signal } = call.access.caller;
-    if (signal.aborted) return signal.reason;
-    call.emit('conflict_in_use');
-    return new IdempotencyKeyInUse(retryAfterMs);
-  }
-
-  #settle<T>(call: WriteCall<T>, key: IdempotencyKey, claim: FreeClaim): Promise<T> | T {
+  #settle<T>(call: WriteCall<T>, known: KnownKey): T {
     const { records, upstream } = this.#options;
-    switch (claim.kind) {
+    switch (known.kind) {
       case 'reused':
         call.emit('reused');
         throw new IdempotencyKeyReused();
       case 'unreadable':
         throw unknownOutcome(call, { upstream, settlesAt: null, now: records.now, candidates: [] });
-      case 'final':
-        return this.#replay(call, claim);
       default:
-        return this.#runs.own(call, key, claim.record);
+        return this.#replay(call, known);
     }
   }
 

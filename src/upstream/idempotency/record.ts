@@ -7,8 +7,8 @@ export interface Ambiguity {
   /** When the first request was sent, on `Records.now`. */
   readonly sentAt: number;
   /**
-   * When the latest request is certainly over, on `Records.now`: its connection is closed or it has timed out. While a
-   * request is under way, the latest time at which it can be; a process that has ended has closed its connections.
+   * When the latest request is certainly over, on `Records.now`: its connection is closed or it has timed out. Later
+   * than that of any request while one is under way; a process that has ended has closed its connections.
    */
   readonly overAt: number;
   /**
@@ -55,11 +55,8 @@ export interface OwnedRecord {
   release(): void;
 }
 
-/** The result of a claim. */
-export type Claim =
-  | { readonly kind: 'owned'; readonly record: OwnedRecord }
-  /** Another request uses the key now: `ended` resolves when it may be claimed again. */
-  | { readonly kind: 'busy'; readonly ended: Promise<void>; readonly retryAfterMs: number }
+/** Why nothing is sent for a key. */
+export type KnownKey =
   /** The key was used with another content. */
   | { readonly kind: 'reused' }
   /** The key was used, and its record has an unknown format: it is never executed. */

@@ -1,6 +1,6 @@
 import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Clock } from '../../scheduling/clock.ts';
-import { giveUpAfter } from '../operation.ts';
+import { type Caller, giveUpAfter, patienceOf } from '../operation.ts';
 
 /** With what the name of the lock of equal creations begins; their content follows. */
 export const CREATION = 'creation ';
@@ -15,6 +15,30 @@ export interface LockTerms {
 export interface RowLock {
   /** Ends it; a second call has no effect. */
   release(): void;
+}
+
+/** How long a writer waits for a caller. */
+export function termsOf(caller: Caller): LockTerms {
+  return { patienceMs: patienceOf(caller), signal: caller.signal };
+}
+
+/**
+ * The lock that a caller waits for, which is on its receipt as waiting.
+ * @throws the caller's abort reason, or the error of `tooLong` if that takes longer than the caller waits.
+ */
+export function lockFor(
+  entering: AtOnce<RowLock | null>,
+  { receipt, signal }: Caller,
+  tooLong: () => Error,
+): AtOnce<RowLock> {
+  if (entering && !(entering instanceof Promise)) return entering;
+  receipt.waitBegins();
+  return Promise.resolve(entering).then((lock) => {
+    receipt.waitEnds();
+    if (lock) return lock;
+    if (signal.aborted) throw signal.reason;
+    throw tooLong();
+  });
 }
 
 /** A writer that waits for others. */

@@ -3,9 +3,9 @@ import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import type { Budgets } from '../budget/budgets.ts';
 import type { CachedReads } from '../cached-reads.ts';
-import { type Access, namedInBudget, patienceOf } from '../operation.ts';
+import { type Access, namedInBudget } from '../operation.ts';
 import type { Write } from '../request.ts';
-import type { RowLock, RowLocks } from './row-locks.ts';
+import { lockFor, type RowLock, type RowLocks, termsOf } from './row-locks.ts';
 
 /** The shortest time after which a caller is told to retry, in milliseconds. */
 const LEAST_RETRY_MS = 1000;
@@ -41,18 +41,13 @@ export class RowTurns {
     const { caller, credential } = access;
     const { cached, rowLocks } = this.#options;
     const [name = ''] = cached.tagsOf([row], credential);
-    const terms = { patienceMs: patienceOf(caller), signal: caller.signal };
-    if (guard) return this.#guarded(guard, rowLocks.exclude(name, terms), access);
-    const lock = rowLocks.enter(name, terms);
-    return lock instanceof Promise || lock === null ? this.#entered(lock, access) : lock;
+    const tooLong = (): Error => this.#tooLong(access);
+    if (!guard) return lockFor(rowLocks.enter(name, termsOf(caller)), caller, tooLong);
+    return this.#guarded(guard, lockFor(rowLocks.exclude(name, termsOf(caller)), caller, tooLong));
   }
 
-  async #guarded(
-    guard: () => Promise<void>,
-    entering: AtOnce<RowLock | null>,
-    access: Access,
-  ): Promise<RowLock> {
-    const lock = await this.#entered(entering, access);
+  async #guarded(guard: () => Promise<void>, entering: AtOnce<RowLock>): Promise<RowLock> {
+    const lock = await entering;
     try {
       await guard();
       return lock;
@@ -62,19 +57,11 @@ export class RowTurns {
     }
   }
 
-  async #entered(
-    entering: AtOnce<RowLock | null>,
-    { caller, credential }: Access,
-  ): Promise<RowLock> {
-    const { receipt, signal } = caller;
-    receipt.waitBegins();
-    const lock = await Promise.resolve(entering).finally(() => receipt.waitEnds());
-    if (lock) return lock;
-    if (signal.aborted) throw signal.reason;
+  #tooLong({ caller, credential }: Access): BudgetExhausted {
     const { budgets, clock, upstream } = this.#options;
     const estimateMs = budgets.lookAt(credential).estimate('write', namedInBudget(caller));
     const retryAfterMs = Math.max(LEAST_RETRY_MS, Math.ceil(estimateMs));
     const availableAt = new Date(clock.wall() + retryAfterMs);
-    throw new BudgetExhausted(upstream, retryAfterMs, availableAt, 'changes');
+    return new BudgetExhausted(upstream, retryAfterMs, availableAt, 'changes');
   }
 }

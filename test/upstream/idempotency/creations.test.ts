@@ -4,7 +4,6 @@ import { createUser } from '../../../src/links/account/user.ts';
 import { createPixel } from '../../../src/links/brand/pixel.ts';
 import { channels, createChannel } from '../../../src/links/content/channel.ts';
 import type { Fault, Sandbox } from '../../../src/sandbox/sandbox.ts';
-import type { Records } from '../../../src/upstream/idempotency/store/records.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { KeyedProcess, keyedSandbox, newKey, outcome, received } from './keyed-world.ts';
 
@@ -40,24 +39,6 @@ async function ended<T>(promise: Promise<T>, ms = 60_000): Promise<T | Error> {
   const result = outcome(promise);
   await process.clock.advance(ms);
   return result;
-}
-
-/** Records as a process leaves them that was killed during an upload, which may take a day. */
-function killedDuringUpload(records: Records): Records {
-  const claim: Records['claim'] = (of) => {
-    const claimed = records.claim(of);
-    const ambiguity = claimed.kind === 'owned' ? claimed.record.ambiguity : null;
-    if (claimed.kind !== 'owned' || !ambiguity) return claimed;
-    const left = { ...ambiguity, overAt: records.now + 86_400_000 };
-    return { ...claimed, record: { ...claimed.record, ambiguity: left } };
-  };
-  return new Proxy(records, {
-    get: (target, name) => {
-      if (name === 'claim') return claim;
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
 }
 
 const applied: readonly Fault[] = [
@@ -216,21 +197,6 @@ describe('a creation whose response was lost', () => {
     sandbox.links.fault({ kind: 'drop', applied: true, path: '/api/channel/add', times: 1 });
     const winter = process.call({ key }).links.write(createChannel({ name: 'Winter' }));
     expect(await ended(winter, 16_000)).toMatchObject({ name: 'Winter' });
-  });
-
-  it('is looked for soon after its replica was killed, although its upload could take a day', async () => {
-    sandbox.links.fault({ kind: 'drop', applied: true, path: ADD, times: 1 });
-    await outcome(process.call({ key, maxWaitMs: 0 }).links.write(pixel));
-    const records = killedDuringUpload(process.records);
-    const other = await KeyedProcess.start(sandbox, { clock: process.clock, records });
-    const lost = await outcome(other.call({ key, maxWaitMs: 0 }).links.write(pixel));
-    const { retryAfterMs = 0 } = (lost as { details?: { retryAfterMs?: number } }).details ?? {};
-    expect(retryAfterMs).toBeGreaterThan(SETTLE);
-    expect(retryAfterMs).toBeLessThan(LATER);
-    await process.clock.advance(retryAfterMs);
-    const call = process.call({ key });
-    expect(await call.links.write(pixel)).toMatchObject({ name: 'Summer' });
-    expect(call.report).toMatchObject({ outcome: 'RECONCILED', upstreamCalls: 1 });
   });
 
   it('without a time stamp is unknown if no page was cached, with its candidates', async () => {

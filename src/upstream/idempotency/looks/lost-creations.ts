@@ -1,9 +1,9 @@
 import { GatewayError } from '../../../errors.ts';
 import type { Clock } from '../../../scheduling/clock.ts';
+import { waitMs } from '../../../scheduling/wait.ts';
 import { patienceOf } from '../../operation.ts';
 import type { Creation } from '../../request.ts';
 import type { Writes } from '../../writes.ts';
-import { waitFor } from '../patience.ts';
 import type { Ambiguity } from '../record.ts';
 import { idOf } from '../runs/stored-value.ts';
 import type { WriteCall } from '../runs/write-call.ts';
@@ -107,19 +107,22 @@ export class LostCreations {
     const { caller } = access;
     const { receipt, signal } = caller;
     const ms = at - records.now;
-    if (signal.aborted) throw signal.reason;
+    signal.throwIfAborted();
     if (ms <= 0) return true;
     if (ms > patienceOf(caller)) return false;
-    let remove = (): void => {};
-    const drained = new Promise<void>((resolve) => {
-      remove = writes.onDrain(resolve);
-    });
+    const drained = new AbortController();
+    const remove = writes.onDrain(() => drained.abort());
     receipt.waitBegins();
-    const isDrained = await waitFor(drained, clock, { patienceMs: ms, signal });
-    receipt.waitEnds();
-    remove();
-    if (signal.aborted) throw signal.reason;
-    return !isDrained;
+    try {
+      await waitMs(clock, ms, AbortSignal.any([signal, drained.signal]));
+      return true;
+    } catch {
+      signal.throwIfAborted();
+      return false;
+    } finally {
+      receipt.waitEnds();
+      remove();
+    }
   }
 
   async #look<T>(

@@ -2,14 +2,14 @@ import { GatewayError } from '../../../errors.ts';
 import type { AtOnce } from '../../../scheduling/at-once.ts';
 import type { Answered } from '../../reads/fetch.ts';
 import type { Outcome } from '../../reads/waiter.ts';
-import type { Call, Repeatable } from '../../request.ts';
+import type { Repeatable } from '../../request.ts';
 import { type Failure, outcomeOf } from '../../wire/failure.ts';
 import type { Ambiguity, FinalOutcome, OwnedRecord } from '../record.ts';
 import type { SendRecord } from '../send-record.ts';
 import type { Records } from '../store/records.ts';
 import { storedValue } from './stored-value.ts';
 
-/** An upload ends when its sender does, so this is the longest time of its request, in milliseconds. */
+/** A request under way takes no longer, in milliseconds: an upload ends when its sender does. */
 const LONGEST_MS = 86_400_000;
 
 interface OwnedWriteOptions<T> {
@@ -17,12 +17,10 @@ interface OwnedWriteOptions<T> {
   readonly record: OwnedRecord;
   /** What is known of earlier requests; `null` if there were none. */
   readonly ambiguity: Ambiguity | null;
-  readonly call: Pick<Call<unknown>, 'stream'>;
   /** Ids of rows that exist before the first request; `null` if they are unknown. */
   readonly baseline: readonly number[] | null;
   /** The path of the list to which it adds a row; absent for another write. */
   readonly list: string | undefined;
-  readonly timeoutMs: number;
   readonly refusedAgain: Repeatable<T>['refusedAgain'];
   /** Called when the record is no longer owned. */
   readonly onOver: () => void;
@@ -63,13 +61,13 @@ export class OwnedWrite<T> implements SendRecord<T> {
 
   /** The state while the next request is under way. */
   #next(): Ambiguity {
-    const { baseline, call, records, timeoutMs } = this.#options;
+    const { baseline, records } = this.#options;
     const { now } = records;
     const before = this.#ambiguity;
     return {
       attempts: 1,
       sentAt: before?.sentAt ?? now,
-      overAt: now + (call.stream ? LONGEST_MS : timeoutMs),
+      overAt: now + LONGEST_MS,
       baseline: before ? before.baseline : baseline,
       candidates: [],
       isAbsent: false,

@@ -7,13 +7,12 @@ import {
 } from '../../../errors.ts';
 import type { AtOnce } from '../../../scheduling/at-once.ts';
 import type { Clock } from '../../../scheduling/clock.ts';
-import { patienceOf } from '../../operation.ts';
 import type { Creation, Write } from '../../request.ts';
 import type { Writes } from '../../writes.ts';
 import type { IdempotencyKey } from '../idempotency-key.ts';
 import { LostCreations } from '../looks/lost-creations.ts';
 import type { Ambiguity, OwnedRecord } from '../record.ts';
-import { CREATION, type RowLock, type RowLocks } from '../row-locks.ts';
+import { CREATION, lockFor, type RowLock, type RowLocks, termsOf } from '../row-locks.ts';
 import type { Records } from '../store/records.ts';
 import { OwnedWrite } from './owned-write.ts';
 import { SendHold } from './send-hold.ts';
@@ -27,14 +26,11 @@ interface WriteRunsOptions {
   readonly rowLocks: RowLocks;
   /** See `LostCreations`. */
   readonly settleMs: number;
-  readonly timeoutMs: number;
   readonly writes: Writes;
 }
 
 /** A caller that waited for an equal creation is told to retry after this time, in milliseconds. */
 const RETRY_AFTER_MS = 1000;
-/** A process that is suspended can send a request this much later, in milliseconds. */
-const LONGEST_PAUSE_MS = 5000;
 
 /** The place of a creation that waits for no other. */
 const NO_LOCK: RowLock = { release: () => {} };
@@ -98,14 +94,11 @@ export class WriteRuns {
       records: this.#options.records,
       record,
       ambiguity: record.ambiguity ?? this.#suspicion(key),
-      call: call.write,
       baseline,
       list: creation?.list.path,
-      timeoutMs: this.#options.timeoutMs,
       refusedAgain: evidence?.kind === 'repeatable' ? evidence.refusedAgain : undefined,
       onOver: () => place?.release(),
     });
-    if (record.ambiguity) owned.note(this.#over(record.ambiguity));
     try {
       const value = await this.#run(call, owned, record);
       if (creation) {
@@ -204,16 +197,6 @@ export class WriteRuns {
     return value;
   }
 
-  /**
-   * What an earlier owner has left. It owns the record no more, so that the sender of an upload, which may take any time,
-   * has gone: its request is not complete, or waits for the response.
-   */
-  #over(ambiguity: Ambiguity): Ambiguity {
-    const { records, timeoutMs } = this.#options;
-    const overAt = records.now + timeoutMs + LONGEST_PAUSE_MS;
-    return ambiguity.overAt <= overAt ? ambiguity : { ...ambiguity, overAt };
-  }
-
   /** What is assumed of an unknown key that may have been used; `null` if it is new. */
   #suspicion({ madeAt }: IdempotencyKey): Ambiguity | null {
     const { hasLost, knownSince, now } = this.#options.records;
@@ -238,19 +221,9 @@ export class WriteRuns {
   #enter<T>(call: WriteCall<T>): AtOnce<RowLock> {
     const name = this.#placeOf(call);
     if (name === undefined) return NO_LOCK;
-    const { rowLocks } = this.#options;
     const { caller } = call.access;
-    const { receipt, signal } = caller;
-    const terms = { patienceMs: patienceOf(caller), signal };
-    const entered = rowLocks.exclude(name, terms);
-    if (entered && !(entered instanceof Promise)) return entered;
-    receipt.waitBegins();
-    return Promise.resolve(entered).then((lock) => {
-      receipt.waitEnds();
-      if (lock) return lock;
-      if (signal.aborted) throw signal.reason;
-      throw this.#equalUnderWay();
-    });
+    const entering = this.#options.rowLocks.exclude(name, termsOf(caller));
+    return lockFor(entering, caller, () => this.#equalUnderWay());
   }
 
   #equalUnderWay(): BudgetExhausted {

@@ -35,21 +35,13 @@ interface Row {
   readonly state: RecordState;
 }
 
-/** A request that uses a record. */
-interface Use {
-  /** Resolves when the record may be claimed again. */
-  readonly ended: Promise<void>;
-  readonly end: () => void;
-}
-
 /** The record of a key in memory. */
 export interface KeptRecord {
   readonly name: string;
   readonly of: RecordOf;
   /** `null` for a key that was never sent, which is not saved. */
   state: RecordState | 'unreadable' | null;
-  /** `null` if no request uses it. */
-  use: Use | null;
+  isUsed: boolean;
   bytes: number;
 }
 
@@ -88,8 +80,8 @@ export class KeptRecords implements Iterable<KeptRecord> {
   /** Numbers of records, and their memory. Looks at all of them. */
   get counts(): Record<'inUse' | 'ambiguous' | 'final' | 'bytes', number> {
     const counts = { inUse: 0, ambiguous: 0, final: 0, bytes: this.#bytes };
-    for (const { state, use } of this.#records.values()) {
-      if (use) counts.inUse += 1;
+    for (const { isUsed, state } of this.#records.values()) {
+      if (isUsed) counts.inUse += 1;
       else if (typeof state === 'object' && state?.kind === 'ambiguous') counts.ambiguous += 1;
       else counts.final += 1;
     }
@@ -129,7 +121,7 @@ export class KeptRecords implements Iterable<KeptRecord> {
 
   /** Adds a record after all others; it is saved with its first state. */
   add(name: string, of: RecordOf): KeptRecord {
-    const record: KeptRecord = { name, of, state: null, use: null, bytes: 0 };
+    const record: KeptRecord = { name, of, state: null, isUsed: false, bytes: 0 };
     this.#records.set(name, record);
     const scope = this.#scopes.get(of.scope) ?? { bytes: 0, records: new Set() };
     this.#scopes.set(of.scope, scope);
@@ -150,28 +142,18 @@ export class KeptRecords implements Iterable<KeptRecord> {
     this.#makeRoom();
   }
 
-  /** A request begins to use a record; call `use.end` once. */
-  begin(record: KeptRecord): void {
-    let resolve = (): void => {};
-    const ended = new Promise<void>((end) => {
-      resolve = end;
-    });
-    record.use = {
-      ended,
-      end: () => {
-        record.use = null;
-        // A key that was not sent is as new.
-        if (record.state === null) this.#remove(record);
-        resolve();
-      },
-    };
+  /** No request uses a record any more. */
+  ended(record: KeptRecord): void {
+    record.isUsed = false;
+    // A key that was not sent is as new.
+    if (record.state === null) this.#remove(record);
   }
 
   /** Removes the records whose time is over. */
   expire(age: number): void {
     for (const record of this.#records.values()) {
       if (record.of.until > age) return;
-      if (!record.use) this.#remove(record);
+      if (!record.isUsed) this.#remove(record);
     }
   }
 
@@ -206,7 +188,7 @@ export class KeptRecords implements Iterable<KeptRecord> {
   #next(): KeptRecord | undefined {
     const scopes = [...this.#scopes.values()].sort((a, b) => b.bytes - a.bytes);
     for (const { records } of scopes) {
-      for (const record of records) if (!record.use) return record;
+      for (const record of records) if (!record.isUsed) return record;
     }
     return undefined;
   }

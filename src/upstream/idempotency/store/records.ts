@@ -5,14 +5,12 @@ import type { IdempotencyGauges } from '../../../observe/metrics/write-metrics.t
 import type { Clock } from '../../../scheduling/clock.ts';
 import type { Store } from '../../../store/store.ts';
 import type { IdempotencyKey } from '../idempotency-key.ts';
-import type { Claim, OwnedRecord } from '../record.ts';
+import type { KnownKey, OwnedRecord } from '../record.ts';
 import { idOf } from '../runs/stored-value.ts';
 import { type KeptRecord, KeptRecords } from './kept-records.ts';
 
 /** The row of what all records have in common. */
 const HEAD_KEY = 'keys';
-/** A caller that finds its key in use is told to retry after this time, in milliseconds. */
-const RETRY_AFTER_MS = 1000;
 const SECRET_BYTES = 32;
 
 interface RecordsOptions {
@@ -129,18 +127,22 @@ export class Records {
     return ids;
   }
 
-  /** Claims the record of a key. */
-  claim(key: IdempotencyKey): Claim {
+  /** Why nothing is sent for a key; `null` for one that can be owned. */
+  known(key: IdempotencyKey): KnownKey | null {
     this.#kept.expire(this.#age);
     const record = this.#kept.get(key.name);
-    if (!record) return { kind: 'owned', record: this.#lend(this.#open(key)) };
-    const { of, state, use } = record;
+    if (!record) return null;
+    const { of, state } = record;
     if (state === 'unreadable') return { kind: 'unreadable' };
     if (!isSame(of, key)) return { kind: 'reused' };
     if (state && state.kind !== 'ambiguous')
       return { kind: 'final', firstAt: of.firstAt, outcome: state };
-    if (use) return { kind: 'busy', ended: use.ended, retryAfterMs: RETRY_AFTER_MS };
-    return { kind: 'owned', record: this.#lend(record) };
+    return null;
+  }
+
+  /** Lends the record of a key that is not known and that no other request owns; `onEnd` is called when it is handed back. */
+  own(key: IdempotencyKey, onEnd: () => void): OwnedRecord {
+    return this.#lend(this.#kept.get(key.name) ?? this.#open(key), onEnd);
   }
 
   #open({ fingerprint, mutation, name, scope, upstream }: IdempotencyKey): KeptRecord {
@@ -149,11 +151,13 @@ export class Records {
     return this.#kept.add(name, { scope, upstream, mutation, ...fingerprint, firstAt, until });
   }
 
-  /** Lends a record to one request. */
-  #lend(record: KeptRecord): OwnedRecord {
-    this.#kept.begin(record);
+  #lend(record: KeptRecord, onEnd: () => void): OwnedRecord {
+    record.isUsed = true;
     const before = record.state;
-    const end = (): void => record.use?.end();
+    const end = (): void => {
+      this.#kept.ended(record);
+      onEnd();
+    };
     const save = (state: KeptRecord['state']): void => {
       if (record.state !== state) this.#kept.set(record, state, this.#age);
     };
