@@ -3,8 +3,6 @@ import { inBackground } from '../../src/scheduling/at-once.ts';
 import type { Clock } from '../../src/scheduling/clock.ts';
 import type { Budget, Slot, SlotRequest } from '../../src/upstream/budget/budget.ts';
 import { type KeyJournal, newKey } from '../../src/upstream/budget/journal/journal.ts';
-import { classOf } from '../../src/upstream/budget/law/callers/caller-names.ts';
-import type { BulkWaits } from '../../src/upstream/budget/law/callers/turns.ts';
 import type { Lane, ReservedShares } from '../../src/upstream/budget/law/document.ts';
 import { MemoryStore } from '../../src/upstream/budget/memory-store.ts';
 import { QueuedBudget } from '../../src/upstream/budget/queued-budget.ts';
@@ -150,12 +148,4 @@ export async function enqueueAll(
 ): Promise<void> {
   for (const errand of errands) enqueue(world.budget, errand);
   await world.clock.advance(0);
-}
-
-/** What waits in the lane `bulk`, by class. */
-export function bulkWaits(
-  wants: readonly { readonly lane: string; readonly caller: string }[],
-): BulkWaits[] {
-  const names = wants.flatMap(({ caller, lane }) => (lane === 'bulk' ? classOf(caller) : []));
-  return [...new Set(names)].map((name) => [name, names.filter((each) => each === name).length]);
 }

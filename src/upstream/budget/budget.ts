@@ -75,8 +75,6 @@ export interface SlotRequest extends Waiting {
   readonly waitedMs: number;
   /** Whether only jobs wait for it. */
   readonly isForJobs?: boolean;
-  /** True for a request that is always long, such as an upload: no other request waits for its headers. */
-  readonly lengthy?: boolean;
   /**
    * Whether the request stays in its lane although a pause or a shutdown delays its turn by about this many
    * milliseconds. If not, it has canceled itself. Called immediately, because requests that leave the queue advance

@@ -1,5 +1,5 @@
 import { classOf } from './law/callers/caller-names.ts';
-import { type BulkWaits, inTurns } from './law/callers/turns.ts';
+import { inTurns } from './law/callers/turns.ts';
 import type { KeyBudget } from './law/document.ts';
 import { jobTurnOf } from './law/jobs.ts';
 
@@ -97,8 +97,8 @@ export class BulkQueue<W> {
   }
 
   /** Number of waiting requests by class. */
-  get waits(): BulkWaits[] {
-    return [...this.#classes].map(([name, { size }]) => [name, size]);
+  get sizes(): ReadonlyMap<string, number> {
+    return new Map([...this.#classes].map(([name, { size }]) => [name, size]));
   }
 
   /** The request of each class whose turn is next, in the order of turns. */

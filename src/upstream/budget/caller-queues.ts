@@ -1,4 +1,4 @@
-import { beforeInLane, type CallerWaits, inTurns, roundOf } from './law/callers/turns.ts';
+import { beforeInLane, firstOf, inTurns, roundOf } from './law/callers/turns.ts';
 import type { TurnLane, TurnState } from './law/document.ts';
 
 /** The queue of one caller. */
@@ -41,18 +41,24 @@ export class CallerQueues<W> {
     return copy;
   }
 
-  /** The queues of the callers that are not held; they share their requests with these. */
-  without(isHeld: (caller: string) => boolean): CallerQueues<W> {
-    const others = new CallerQueues<W>(this.#lane, this.#names);
-    for (const waiting of this.#again) {
-      if (!isHeld(this.#names.callerOf(waiting))) others.again(waiting);
-    }
-    for (const [caller, queue] of this.#queues) {
-      if (isHeld(caller)) continue;
-      others.#queues.set(caller, queue);
-      others.size += queue.waiting.length;
-    }
-    return others;
+  /** The request whose turn is next, of the callers that are not held. */
+  head(turns: TurnState, isHeld: (caller: string) => boolean): W | undefined {
+    const again = this.#again.find((waiting) => !isHeld(this.#names.callerOf(waiting)));
+    if (again) return again;
+    const queues = [...this.#queues.values()].filter(({ caller }) => !isHeld(caller));
+    return firstOf(turns, this.#lane, queues)?.waiting[0];
+  }
+
+  /** Whether a caller waits. */
+  hasCaller(caller: string): boolean {
+    return (
+      this.#queues.has(caller) || this.#again.some((each) => this.#names.callerOf(each) === caller)
+    );
+  }
+
+  /** Whether the last turn of a waiting request had no result. */
+  isAgain(waiting: W): boolean {
+    return this.#again.includes(waiting);
   }
 
   /** Number of waiting requests, without those of some callers. */
@@ -84,17 +90,6 @@ export class CallerQueues<W> {
     if (queue?.waiting.length === 0) this.#queues.delete(caller);
     this.size -= 1;
     return true;
-  }
-
-  /** Number of waiting requests per caller. */
-  get waits(): CallerWaits[] {
-    const again = this.#again.map(
-      (waiting): CallerWaits => [this.#names.callerOf(waiting), 1, null],
-    );
-    const queued = Array.from(this.#queues.values(), ({ caller, since, waiting }): CallerWaits => {
-      return [caller, waiting.length, since];
-    });
-    return [...again, ...queued];
   }
 
   /** Number of entries before a waiting one; undefined if it does not wait here. */

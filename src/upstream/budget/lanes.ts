@@ -3,7 +3,6 @@ import { CallerQueues } from './caller-queues.ts';
 import { type Behind, NONE_BEHIND } from './law/callers/allowances.ts';
 import { classOf } from './law/callers/caller-names.ts';
 import { ClassTurns } from './law/callers/class-turns.ts';
-import type { WaitingCounts } from './law/callers/turns.ts';
 import type { KeyBudget, Lane, Rules, TurnLane } from './law/document.ts';
 
 /** An entry that waits for a slot. */
@@ -11,6 +10,8 @@ export interface Waiting {
   lane: Lane;
   /** The caller that a slot is charged to in the fair order, see `callerInClass`; not a credential. */
   caller: string;
+  /** True for a request that is always long, such as an upload: no other request waits for its headers. */
+  readonly lengthy?: boolean;
   /** Among refreshes, the one with the largest value is first. Evaluated for every choice. */
   readonly urgency: () => number;
 }
@@ -59,10 +60,28 @@ export class Lanes<W extends Waiting> {
     return [...this.#classes.values()].reduce((sum, queues) => sum + queues[lane].size, 0);
   }
 
-  /** The first waiting request of a caller that is not held; undefined if there is none. */
-  leaver(isHeld: IsHeld): W | undefined {
-    const next = this.inOrder(isHeld).next();
-    return next.done ? undefined : next.value;
+  /** Number of waiting entries of a class in a lane. */
+  sizeOf(name: string, lane: TurnLane): number {
+    return this.#classes.get(name)?.[lane].size ?? 0;
+  }
+
+  /** Whether a caller, by its name in the turns, waits in a lane. */
+  hasCaller(lane: TurnLane, caller: string): boolean {
+    return this.#classes.get(classOf(caller))?.[lane].hasCaller(caller) ?? false;
+  }
+
+  /** Of each class, the request of each lane whose turn is next, of the callers that are not held. */
+  heads(isHeld: IsHeld): Map<string, Partial<Record<TurnLane, W>>> {
+    const state = this.#of.budget.turns;
+    const heads = new Map<string, Partial<Record<TurnLane, W>>>();
+    for (const [name, { interactive, write }] of this.#classes) {
+      const [first, read] = [
+        write.head(state, (caller) => isHeld(caller, 'write')),
+        interactive.head(state, (caller) => isHeld(caller, 'interactive')),
+      ];
+      heads.set(name, { ...(first && { write: first }), ...(read && { interactive: read }) });
+    }
+    return heads;
   }
 
   /**
@@ -147,36 +166,16 @@ export class Lanes<W extends Waiting> {
     return true;
   }
 
-  /** Number of waiting requests, in the form that the law needs. */
-  get waits(): WaitingCounts {
-    const queues = [...this.#classes.values()];
-    return {
-      write: queues.flatMap(({ write }) => write.waits),
-      interactive: queues.flatMap(({ interactive }) => interactive.waits),
-      refreshes: this.#refreshes.size,
-      bulk: this.#bulk.waits,
-    };
+  /** Whether the last turn of a waiting write or read had no result. */
+  isAgain(waiting: W): boolean {
+    const { lane } = waiting;
+    if (lane === 'refresh' || lane === 'bulk') return false;
+    return this.#classes.get(classOf(this.callerOf(waiting)))?.[lane].isAgain(waiting) ?? false;
   }
 
-  /** The requests whose turn is next, at most this many, with at most this many refreshes. */
-  first(
-    most: number,
-    refreshes: number,
-    isHeld?: IsHeld,
-  ): { readonly request: W; readonly caller: string }[] {
-    const first: W[] = [];
-    const order = this.inOrder(isHeld);
-    for (let next = order.next(); first.length < most && !next.done; next = order.next()) {
-      first.push(next.value);
-    }
-    const room = Math.min(refreshes, most - first.length, this.#refreshes.size);
-    if (room > 0) first.push(...this.mostUrgent(room).map(({ refresh }) => refresh));
-    return first.map((request) => ({ request, caller: this.callerOf(request) }));
-  }
-
-  /** A refresh that waits; undefined if there is none. */
-  get refresh(): W | undefined {
-    return this.#refreshes.values().next().value;
+  /** Number of waiting requests of each class in the lane `bulk`. */
+  get bulkSizes(): ReadonlyMap<string, number> {
+    return this.#bulk.sizes;
   }
 
   /** Of each class, the request in the lane `bulk` whose turn is next. */
@@ -204,11 +203,10 @@ export class Lanes<W extends Waiting> {
   }
 
   /** The waiting writes and reads, in the order in which they are sent if no others arrive. */
-  *inOrder(isHeld?: IsHeld): Generator<W> {
+  *inOrder(): Generator<W> {
     const turns = this.#turns;
     const left = new Map(
-      [...this.#classes].map(([name, all]) => {
-        const { interactive, write } = isHeld ? without(all, isHeld) : all;
+      [...this.#classes].map(([name, { interactive, write }]) => {
         const state = this.#of.budget.turns;
         const orders = { write: write.inOrder(state), interactive: interactive.inOrder(state) };
         return [name, { orders, sizes: sizesOf({ write, interactive }) }];
@@ -304,12 +302,4 @@ function sizesOf<W>(
   { callers }: Behind = NONE_BEHIND,
 ): Record<TurnLane, number> {
   return { write: write.sizeWithout(callers), interactive: interactive.sizeWithout(callers) };
-}
-
-/** The queues of the callers that are not held. */
-function without<W>({ interactive, write }: ClassQueues<W>, isHeld: IsHeld): ClassQueues<W> {
-  return {
-    write: write.without((caller) => isHeld(caller, 'write')),
-    interactive: interactive.without((caller) => isHeld(caller, 'interactive')),
-  };
 }

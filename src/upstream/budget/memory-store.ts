@@ -2,24 +2,22 @@ import type { CallerClasses } from '../../auth/caller-class.ts';
 import type { UpstreamName } from '../../errors.ts';
 import type { EventStream } from '../../observe/event-stream.ts';
 import type { Clock } from '../../scheduling/clock.ts';
-import type { Slot } from './budget.ts';
+import type { Slot, SlotRequest } from './budget.ts';
 import { type JournalEntry, type KeyJournal, newKey } from './journal/journal.ts';
+import type { Lanes } from './lanes.ts';
 import { type BudgetView, pausedMs } from './law/availability.ts';
 import { recallToday } from './law/callers/quotas.ts';
-import { claimSlots } from './law/claim.ts';
+import { type ClaimOptions, claimSlots } from './law/claim.ts';
 import {
   type KeyBudget,
-  type Lane,
   newBudget,
   newRules,
   type ReservedShares,
   type Rules,
 } from './law/document.ts';
 import { cancelSlot, endSlot } from './law/ended.ts';
-import { addAnswered, heldBack, purge, roomOf } from './law/slots.ts';
-import { type Stop, stopOf } from './law/stop.ts';
+import { addAnswered, heldBack, purge } from './law/slots.ts';
 import { SlotLimiter, type TakenSlots } from './slot-limiter.ts';
-import type { Claimed, Queue } from './store.ts';
 
 interface MemoryStoreOptions {
   readonly clock: Clock;
@@ -38,6 +36,13 @@ interface MemoryStoreOptions {
   readonly journal?: KeyJournal;
   readonly upstream: UpstreamName;
   readonly events?: EventStream | undefined;
+}
+
+/** The result of a claim. */
+interface Claimed {
+  readonly taken: readonly { readonly request: SlotRequest; readonly slot: Slot }[];
+  /** When to claim again for the others, on `clock.now()`; infinite if only a change requires it. */
+  readonly againAt: number;
 }
 
 /** A slot of a request of this process. */
@@ -65,7 +70,6 @@ export class MemoryStore {
   readonly #coTenants = new Map<object, TakenSlots>();
   /** Slots that are taken for unknown requests. */
   #heldBack: { readonly count: number; readonly taken: TakenSlots } | null = null;
-  #slots = 0;
 
   constructor(options: MemoryStoreOptions) {
     const { callsBefore, clock, journal = newKey, limit } = options;
@@ -96,32 +100,20 @@ export class MemoryStore {
     return { budget: this.budget, rules: this.rules, now };
   }
 
-  /**
-   * Claims slots for the first waiting requests. `lane` has the next turn: if it gets no slot, no lane does. Absent if a
-   * waiting request has no time for that.
-   */
-  claim(queue: Queue, lane?: Lane): Claimed {
+  /** Claims slots for the waiting requests whose turn it is; `freed` is called when one of the slots is returned. */
+  claim(
+    lanes: Lanes<SlotRequest>,
+    options: ClaimOptions<SlotRequest>,
+    freed: (refused: boolean) => void,
+  ): Claimed {
     const { budget: b, rules } = this;
     const now = this.#purge();
-    const room = { ...roomOf(b), free: b.limit - this.#limiter.taken };
-    // Thousands can wait: they are scanned only when one of them can get a slot.
-    const stop = lane && stopOf(b, rules, now, { lane, ...room });
-    if (stop) return { taken: [], againAt: now + soon(stop) };
-    const { waits, wants: wanted } = queue.wanted();
-    const wants = wanted.map(({ request, ...want }) => {
-      this.#slots += 1;
-      const { lane: own, lengthy = false } = request;
-      return { ...want, id: String(this.#slots), lane: own, lengthy };
-    });
-    const claimed = claimSlots(b, rules, now, wants, { ...room, waits });
-    const { granted } = claimed;
+    const free = b.limit - this.#limiter.taken;
+    const { granted, waitMs } = claimSlots(b, rules, now, lanes, { ...options, free });
     this.#count();
-    const taken = wanted.flatMap(({ request }, n) => {
-      return granted[n] ? { request, slot: this.#slotOf(String(wants[n]?.id), queue) } : [];
-    });
-    // If all got a slot, there may be slots for those after them.
-    const isAll = taken.length === wanted.length && taken.length > 0;
-    return { taken, againAt: isAll ? -Infinity : now + soon(claimed) };
+    const taken = granted.map(({ id, request }) => ({ request, slot: this.#slotOf(id, freed) }));
+    // A fraction of a millisecond would be rounded to 0 and repeated immediately.
+    return { taken, againAt: now + Math.max(1, waitMs ?? Infinity) };
   }
 
   /** Applies a step to the current budget, and keeps the result. */
@@ -133,7 +125,7 @@ export class MemoryStore {
     return result;
   }
 
-  #slotOf(id: string, queue: Queue): Slot {
+  #slotOf(id: string, freed: (refused: boolean) => void): Slot {
     const { events, upstream } = this.#options;
     return {
       id,
@@ -144,7 +136,7 @@ export class MemoryStore {
       },
       release: () => {
         this.change((b) => cancelSlot(b, id));
-        queue.freed(false);
+        freed(false);
       },
       end: (feedback) => {
         const { foreign, pauses, pauseMs } = this.change((b, now) => {
@@ -153,7 +145,7 @@ export class MemoryStore {
         });
         if (foreign > 0) events?.emit('foreign', { upstream, count: foreign });
         if (pauses) events?.emit('paused', { upstream, ms: pauseMs });
-        queue.freed(feedback.refused !== undefined);
+        freed(feedback.refused !== undefined);
       },
     };
   }
@@ -212,9 +204,4 @@ export class MemoryStore {
 function release<K>(slots: Map<K, TakenSlots>, key: K): void {
   slots.get(key)?.release();
   slots.delete(key);
-}
-
-/** Milliseconds until the next claim, at least 1: a fraction would be rounded to 0 and repeated immediately. */
-function soon({ waitMs }: Stop): number {
-  return Math.max(1, waitMs ?? Infinity);
 }

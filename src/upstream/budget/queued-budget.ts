@@ -1,17 +1,8 @@
 import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Budget, Slot, SlotRequest } from './budget.ts';
 import { BudgetQueue } from './budget-queue.ts';
-import type { IsHeld } from './lanes.ts';
-import { Allowances } from './law/callers/allowances.ts';
-import type { WaitingCounts } from './law/callers/turns.ts';
 import type { Lane } from './law/document.ts';
-import { used } from './law/slots.ts';
-import type { Claimed, Queue, QueuedWant, Taken } from './store.ts';
 
-/** Maximum number of requests per claim. */
-const MOST_WANTS = 12;
-/** Maximum number of refreshes among them. */
-const MOST_REFRESHES = 3;
 /** Tolerance for rounding errors of times, so that they do not cost a whole millisecond. */
 const ROUNDED_MS = 1e-6;
 
@@ -19,7 +10,7 @@ const ROUNDED_MS = 1e-6;
  * The budget of a key: on each change, it claims slots of its store for the first waiting requests, until the
  * store says when to claim again.
  */
-export class QueuedBudget extends BudgetQueue implements Budget, Queue {
+export class QueuedBudget extends BudgetQueue implements Budget {
   /** How waiting requests receive their slots, or `null`. */
   readonly #turns = new Map<SlotRequest, (slot: Slot | null) => void>();
   readonly #rushing = new Set<SlotRequest>();
@@ -83,40 +74,12 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
     this.#claimNow();
   }
 
-  wanted(): { readonly wants: QueuedWant[]; readonly waits: WaitingCounts } {
-    const refreshes = this.drainedAt === null ? MOST_REFRESHES : 0;
-    const wants: QueuedWant[] = this.lanes.first(MOST_WANTS, refreshes, this.#isHeld());
-    if (this.drainedAt === null) wants.push(...this.lanes.bulkHeads);
-    for (const request of this.#rushing) {
-      const position = this.lanes.position(request);
-      if (position === undefined) {
-        this.#rushing.delete(request);
-        continue;
-      }
-      let at = wants.findIndex((want) => want.request === request);
-      if (at < 0) at = wants.length;
-      const rushPast = Math.max(at, position);
-      wants[at] = { request, caller: this.lanes.callerOf(request), rushPast };
-    }
-    const { waits } = this.lanes;
-    if (this.drainedAt === null) return { wants, waits };
-    return { wants, waits: { ...waits, refreshes: 0, bulk: [] } };
-  }
-
-  freed(refused: boolean): void {
+  /** Slots were returned, with or without a refusal. */
+  readonly #freed = (refused: boolean): void => {
     // A request that needs another turn in this run is part of the same claim as the others.
     this.#claimAt = Number.NEGATIVE_INFINITY;
     this.#pumpSoon(refused);
-  }
-
-  /** Which callers leave the free slots to others; undefined if all requests are claimed for together. */
-  #isHeld(): IsHeld | undefined {
-    if (this.lanes.waiting <= MOST_WANTS) return undefined;
-    const { budget, now, rules } = this.store.view;
-    const allowances = new Allowances(budget, rules, now);
-    const free = budget.limit - used(budget);
-    return (caller, lane) => allowances.waitMs({ caller, lane }, free) > 0;
-  }
+  };
 
   #claimNow(): void {
     this.#claimAt = Number.NEGATIVE_INFINITY;
@@ -143,8 +106,25 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
   /** Claims while this has immediate results, and schedules the next call. */
   #pump(): void {
     while (!this.#sleeps()) {
-      this.#take(this.store.claim(this, this.#rushing.size > 0 ? undefined : this.lanes.next));
+      const options = { drains: this.drainedAt !== null, rushing: this.#positions };
+      const { againAt, taken } = this.store.claim(this.lanes, options, this.#freed);
+      this.#claimAt = againAt;
+      for (const { request, slot } of taken) {
+        this.noteUse(slot.id, request);
+        this.#grant(request, slot);
+      }
     }
+  }
+
+  /** Number of requests before each of those that cannot wait. */
+  get #positions(): ReadonlyMap<SlotRequest, number> {
+    const positions = new Map<SlotRequest, number>();
+    for (const request of this.#rushing) {
+      const position = this.lanes.position(request);
+      if (position === undefined) this.#rushing.delete(request);
+      else positions.set(request, position);
+    }
+    return positions;
   }
 
   /** Whether no claim is possible now; sets the alarm for the next one. */
@@ -166,23 +146,6 @@ export class QueuedBudget extends BudgetQueue implements Budget, Queue {
       this.#pump();
     });
     return true;
-  }
-
-  #take({ againAt, taken }: Claimed): void {
-    this.#claimAt = againAt;
-    for (const each of taken) this.#takeOne(each);
-    // If all got a slot, the next requests are claimed immediately.
-    if (this.lanes.waiting === 0) this.#claimAt = Number.NEGATIVE_INFINITY;
-  }
-
-  #takeOne({ request, slot }: Taken): void {
-    if (!this.lanes.remove(request, true)) {
-      // No caller needs it any more.
-      slot.release();
-      return;
-    }
-    this.noteUse(slot.id, request);
-    this.#grant(request, slot);
   }
 
   /** Resolves the turn of a request that no longer waits in a lane. */

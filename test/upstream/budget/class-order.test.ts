@@ -36,19 +36,11 @@ class Queue {
     return job;
   }
 
-  /** Gives one slot by a claim for all that wait, in any order; the slot is free again immediately. */
+  /** Gives one slot, which is free again immediately. */
   next(): Named | undefined {
-    const { lanes, rules } = this;
-    const all = [...lanes.inOrder()];
-    const at = { free: 1, waits: lanes.waits, wire: 0, jobs: 0 };
-    const wants = all.map((each, index) => ({ ...each, id: String(index) }));
-    const { granted } = claimSlots(this.#budget, rules, 0, wants, at);
-    const index = granted.indexOf(true);
-    const job = all[index];
-    if (!job) return undefined;
-    cancelSlot(this.#budget, String(index));
-    lanes.remove(job);
-    return job;
+    const [first] = claimSlots(this.#budget, this.rules, 0, this.lanes, { free: 1 }).granted;
+    if (first) cancelSlot(this.#budget, first.id);
+    return first?.request;
   }
 }
 

@@ -35,26 +35,10 @@ class Queue {
 
   /** Gives one slot, which is free again at once. */
   next(allowRefresh: boolean): Named | undefined {
-    const { lanes } = this;
-    const refreshes = allowRefresh ? lanes.mostUrgent(1).map(({ refresh }) => refresh) : [];
-    const all = [...lanes.inOrder(), ...refreshes];
-    const { granted } = claimSlots(
-      this.#budget,
-      rules,
-      0,
-      all.map((each, at) => ({ ...each, id: String(at) })),
-      {
-        free: allowRefresh && all.length === refreshes.length ? 60 : 1,
-        waits: { ...lanes.waits, refreshes: refreshes.length },
-        wire: 0,
-        jobs: 0,
-      },
-    );
-    const at = granted.indexOf(true);
-    if (at < 0) return undefined;
-    cancelSlot(this.#budget, String(at));
-    lanes.remove(all[at] as Named);
-    return all[at];
+    const options = { drains: !allowRefresh, most: 1 };
+    const [first] = claimSlots(this.#budget, rules, 0, this.lanes, options).granted;
+    if (first) cancelSlot(this.#budget, first.id);
+    return first?.request;
   }
 
   drain(): string[] {

@@ -1,20 +1,20 @@
 import * as fc from 'fast-check';
 import { expect } from 'vitest';
-import type { CallerWaits, WaitingCounts } from '../../../src/upstream/budget/law/callers/turns.ts';
+import { Lanes, type Waiting } from '../../../src/upstream/budget/lanes.ts';
 import {
+  type ClaimOptions,
   type ClaimResult,
   claimSlots,
-  type WantedSlot,
 } from '../../../src/upstream/budget/law/claim.ts';
 import {
   type KeyBudget,
+  type Lane,
   newBudget,
   type Rules,
 } from '../../../src/upstream/budget/law/document.ts';
 import { cancelSlot, endSlot } from '../../../src/upstream/budget/law/ended.ts';
-import { purge, roomOf } from '../../../src/upstream/budget/law/slots.ts';
+import { purge } from '../../../src/upstream/budget/law/slots.ts';
 import type { Feedback } from '../../../src/upstream/wire/rate-limit-headers.ts';
-import { bulkWaits } from '../../support/errands.ts';
 
 /** An answer without rate-limit headers. */
 export const silent: Feedback = { limit: null, remaining: null, resetInMs: null };
@@ -24,70 +24,50 @@ export const rulesOf = (limit: number, of: Partial<Rules> = {}): Rules => {
   return { limit, windowMs: 1000, ...of };
 };
 
+/** A request for a slot. */
+export interface Want extends Waiting {
+  /** Of its slot; empty while it waits. */
+  id: string;
+}
+
 /** Requests that wait for slots of one budget, under a time that only the test moves. */
 export class World {
   readonly rules: Rules;
   now = 0;
   budget: KeyBudget;
-  /** What waits, in the order in which it was asked for. */
-  waiting: readonly WantedSlot[] = [];
-  readonly #since = new Map<string, number>();
+  readonly lanes: Lanes<Want>;
   /** What was granted, in this order. */
-  readonly granted: WantedSlot[] = [];
-  #ids = 0;
+  readonly granted: Want[] = [];
 
   constructor(rules: Rules) {
     this.rules = rules;
     this.budget = newBudget(rules, 0);
+    this.lanes = new Lanes<Want>(this, rules);
   }
 
   /** Takes a step as a store does that keeps text. */
   change<T>(step: (b: KeyBudget) => T): T {
-    const draft = JSON.parse(JSON.stringify(this.budget)) as KeyBudget;
-    purge(draft, this.rules, this.now);
-    const result = step(draft);
-    this.budget = draft;
-    return result;
+    this.budget = JSON.parse(JSON.stringify(this.budget)) as KeyBudget;
+    purge(this.budget, this.rules, this.now);
+    return step(this.budget);
   }
 
-  asks(lane: WantedSlot['lane'], caller = 'a'): WantedSlot {
-    this.#ids += 1;
-    const want = { id: String(this.#ids), lane, caller };
-    this.waiting = [...this.waiting, want];
-    const place = `${lane} ${caller}`;
-    if (!this.#since.has(place)) this.#since.set(place, this.budget.turns.seq);
+  asks(lane: Lane, caller = 'a', again = false): Want {
+    const want = { id: '', lane, caller, urgency: () => 0 };
+    this.lanes.add(want, again);
     return want;
   }
 
-  /** What still waits of some lanes. */
-  waitingIn(...lanes: readonly WantedSlot['lane'][]): number {
-    return this.waiting.filter(({ lane }) => lanes.includes(lane)).length;
+  /** How many requests wait in some lanes. */
+  waitingIn(...lanes: readonly Lane[]): number {
+    return lanes.reduce((sum, lane) => sum + this.lanes.size(lane), 0);
   }
 
-  get #waits(): WaitingCounts {
-    const waits = (lane: WantedSlot['lane']): CallerWaits[] => {
-      const wants = this.waiting.filter((want) => want.lane === lane);
-      return [...new Set(wants.map(({ caller }) => caller))].map((caller) => {
-        const count = wants.filter((want) => want.caller === caller).length;
-        return [caller, count, this.#since.get(`${lane} ${caller}`) ?? 0];
-      });
-    };
-    const refreshes = this.waitingIn('refresh');
-    const [write, interactive] = [waits('write'), waits('interactive')];
-    return { write, interactive, refreshes, bulk: bulkWaits(this.waiting) };
-  }
-
-  claims(): ClaimResult {
-    const wants = this.waiting;
-    const waits = this.#waits;
-    const claimed = this.change((b) =>
-      claimSlots(b, this.rules, this.now, wants, { ...roomOf(b), waits }),
-    );
-    this.granted.push(...wants.filter((_, at) => claimed.granted[at]));
-    this.waiting = wants.filter((_, at) => !claimed.granted[at]);
-    for (const { caller, lane } of wants) {
-      const stays = this.waiting.some((each) => each.caller === caller && each.lane === lane);
-      if (!stays) this.#since.delete(`${lane} ${caller}`);
+  claims(options?: ClaimOptions<Want>): ClaimResult<Want> {
+    const claimed = this.change((b) => claimSlots(b, this.rules, this.now, this.lanes, options));
+    for (const { id, request } of claimed.granted) {
+      request.id = id;
+      this.granted.push(request);
     }
     return claimed;
   }
@@ -130,7 +110,7 @@ export const requests = fc.array(
 
 /** A grant as a run sees it. */
 interface Grant {
-  readonly want: WantedSlot;
+  readonly want: Want;
   /** The document before the claim that gave it. */
   readonly before: KeyBudget;
 }
@@ -143,25 +123,26 @@ export function play(
 ): void {
   const counts: { readonly from: number; to: number }[] = [];
   const coming = asked.map((each) => ({ ...each })).sort((a, b) => a.atMs - b.atMs);
-  const how = new Map<string, (typeof coming)[number]>();
-  const onWire: { readonly id: string; readonly at: number }[] = [];
+  const how = new Map<Want, (typeof coming)[number]>();
+  const onWire: { readonly want: Want; readonly at: number }[] = [];
   for (let steps = 0; steps < 40_000; steps += 1) {
     for (const next = coming; next[0] && next[0].atMs <= world.now; ) {
       const each = next.shift();
-      if (each) how.set(world.asks(each.lane, each.caller).id, each);
+      if (each) how.set(world.asks(each.lane, each.caller), each);
     }
     for (const end of onWire.filter(({ at }) => at <= world.now)) {
       onWire.splice(onWire.indexOf(end), 1);
-      const { refusedMs, ...each } = how.get(end.id) ?? fail(end.id);
-      const count = counts[Number(end.id)];
+      const { id } = end.want;
+      const { refusedMs, ...each } = how.get(end.want) ?? fail(id);
+      const count = counts[Number(id)];
       if (!each.sent) {
-        world.change((b) => cancelSlot(b, end.id));
+        world.change((b) => cancelSlot(b, id));
         if (count) count.to = count.from;
         continue;
       }
       const refused = refusedMs === null ? {} : { refused: { retryAfterMs: refusedMs } };
       const { limit: told, remaining } = each;
-      world.ends(end.id, { limit: told, remaining, resetInMs: 300, ...refused });
+      world.ends(id, { limit: told, remaining, resetInMs: 300, ...refused });
       if (count) count.to = world.now + 1000;
     }
     const before = world.granted.length;
@@ -171,8 +152,8 @@ export function play(
     for (const want of world.granted.slice(before)) {
       expect(world.now).toBeGreaterThanOrEqual(pause.until ?? 0);
       onGrant({ want, before: document });
-      const latencyMs = how.get(want.id)?.latencyMs ?? 0;
-      onWire.push({ id: want.id, at: world.now + latencyMs });
+      const latencyMs = how.get(want)?.latencyMs ?? 0;
+      onWire.push({ want, at: world.now + latencyMs });
       counts[Number(want.id)] = { from: world.now, to: Infinity };
       const now = counts.filter(({ to }) => to > world.now).length;
       expect(now).toBeLessThanOrEqual(world.budget.limit);

@@ -1,11 +1,12 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type KeyJournal, newKey } from '../../../src/upstream/budget/journal/journal.ts';
+import { Lanes } from '../../../src/upstream/budget/lanes.ts';
 import { availableMs, clearMs } from '../../../src/upstream/budget/law/availability.ts';
-import { claimSlots, type WantedSlot } from '../../../src/upstream/budget/law/claim.ts';
+import { claimSlots } from '../../../src/upstream/budget/law/claim.ts';
 import { copyOf } from '../../../src/upstream/budget/law/document.ts';
 import { cancelSlot, endSlot } from '../../../src/upstream/budget/law/ended.ts';
-import { purge, roomOf, used } from '../../../src/upstream/budget/law/slots.ts';
+import { purge, used } from '../../../src/upstream/budget/law/slots.ts';
 import { MemoryStore } from '../../../src/upstream/budget/memory-store.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { begun, play, requests, rulesOf, silent, World } from './law-world.ts';
@@ -66,17 +67,9 @@ describe('The law', () => {
 
   it('lets what had its turn in vain go before all others of its lane', () => {
     const world = begun(1);
-    const wants = ['a', 'b'].map((caller) => ({
-      id: caller,
-      lane: 'interactive' as const,
-      caller,
-    }));
-    const interactive = [['a', 3, 0] as const, ['b', 1, null] as const];
-    const waits = { write: [], interactive, refreshes: 0, bulk: [] };
-    const claimed = world.change((b) =>
-      claimSlots(b, world.rules, world.now, wants, { ...roomOf(b), waits }),
-    );
-    expect(claimed).toMatchObject({ granted: [false, true], why: 'window' });
+    for (const caller of ['a', 'a', 'a', 'c']) world.asks('interactive', caller);
+    world.asks('interactive', 'b', true);
+    expect(orderOf(world, 3)).toEqual(['b', 'a', 'c']);
   });
 
   it('gives a caller who begins to wait a turn after those who had theirs before, and before those after', () => {
@@ -111,17 +104,17 @@ describe('The law', () => {
     world.asks('write');
     world.asks('write', 'new');
     const before = JSON.stringify(world.budget);
-    expect(world.claims()).toMatchObject({ granted: [false, false], why: 'window' });
+    expect(world.claims()).toMatchObject({ granted: [], why: 'window' });
     expect(JSON.stringify(world.budget)).toBe(before);
   });
 
   it('learns once of a request that ends', () => {
     const world = begun(10);
-    const { id } = world.asks('interactive');
+    const want = world.asks('interactive');
     world.claims();
     const told = { ...silent, remaining: 4 };
-    expect(world.ends(id, told)).toEqual({ foreign: 5, pauses: false });
-    expect(world.ends(id, told)).toEqual({ foreign: 0, pauses: false });
+    expect(world.ends(want.id, told)).toEqual({ foreign: 5, pauses: false });
+    expect(world.ends(want.id, told)).toEqual({ foreign: 0, pauses: false });
     expect(used(world.budget)).toBe(6);
     world.change((b) => cancelSlot(b, 'never heard of'));
     expect(used(world.budget)).toBe(6);
@@ -129,9 +122,9 @@ describe('The law', () => {
 
   it('starts over with a limit that was changed', () => {
     const world = begun(4);
-    const { id } = world.asks('write');
+    const want = world.asks('write');
     world.claims();
-    world.ends(id, { ...silent, limit: 9 });
+    world.ends(want.id, { ...silent, limit: 9 });
     expect(world.budget.limit).toBe(9);
     world.change((b) => purge(b, rulesOf(5), world.now));
     expect(world.budget).toMatchObject({ limit: 5, configured: 5 });
@@ -181,22 +174,19 @@ describe('The memory store', () => {
     expect(known(store)).toBe(2 + 4);
     await clock.advance(400);
     expect(known(store)).toBe(1);
-    const claims = (id: string, of: Partial<WantedSlot> = {}): boolean | undefined =>
-      store.change((b, now) =>
-        claimSlots(b, store.rules, now, [{ id, lane: 'write', caller: 'a', ...of }], {
-          ...roomOf(b),
-          waits: { write: [['a', 1, 0]], interactive: [], refreshes: 0, bulk: [] },
-        }),
-      ).granted[0];
-    expect(claims('first')).toBe(true);
-    expect(claims('upload', { lengthy: true })).toBe(true);
+    const lanes = new Lanes(store);
+    const claims = (lengthy = false): string | undefined => {
+      lanes.add({ lane: 'write', caller: 'a', lengthy, urgency: () => 0 });
+      return store.change((b, now) => claimSlots(b, store.rules, now, lanes)).granted[0]?.id;
+    };
+    const [first = '', upload = ''] = [claims(), claims(true)];
     expect(lines).toEqual(['begins', 'begins, lengthy']);
-    store.change((b) => cancelSlot(b, 'upload'));
-    store.change((b, now) => endSlot(b, store.rules, now, { id: 'first', feedback: silent }));
+    store.change((b) => cancelSlot(b, upload));
+    store.change((b, now) => endSlot(b, store.rules, now, { id: first, feedback: silent }));
     expect(lines.slice(2)).toEqual(['cancelled', 'ended']);
-    claims('second');
+    const second = claims() ?? '';
     const feedback = { ...silent, refused: { retryAfterMs: 1 } };
-    store.change((b, now) => endSlot(b, store.rules, now, { id: 'second', feedback }));
+    store.change((b, now) => endSlot(b, store.rules, now, { id: second, feedback }));
     expect(lines.slice(5).toSorted()).toEqual(['a co-tenant', 'ended']);
   });
 

@@ -85,7 +85,7 @@ export class QueueEstimates<W extends Waiting> {
       jobDueMs(budget, rules, now, all),
     );
     const quotaMs = this.#allowances.hasQuotas(caller)
-      ? this.#allowances.quotaMs(caller, inClass + this.#writesOf(classOf(caller)))
+      ? this.#allowances.quotaMs(caller, inClass + this.#lanes.sizeOf(classOf(caller), 'write'))
       : 0;
     return Math.max(turnMs, quotaMs, Math.min(leftMs, dueMs));
   }
@@ -104,14 +104,6 @@ export class QueueEstimates<W extends Waiting> {
     if (lawMs === 0) return 0;
     const perWindow = Math.max(1, this.#allowances.leftPerWindow);
     return Math.max(lawMs, ((all + 1) * rules.windowMs) / perWindow);
-  }
-
-  /** Number of writes of a class that wait. */
-  #writesOf(name: string): number {
-    return this.#lanes.waits.write.reduce(
-      (sum, [caller, count]) => sum + (classOf(caller) === name ? count : 0),
-      0,
-    );
   }
 
   /** Number of requests up to the last write: writes go before the minimum rate, and some reads before writes. */

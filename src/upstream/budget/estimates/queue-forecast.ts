@@ -1,13 +1,11 @@
-import type { IsHeld, Lanes, Waiting } from '../lanes.ts';
+import type { Lanes, Waiting } from '../lanes.ts';
 import { type BudgetView, pausedMs } from '../law/availability.ts';
-import { Allowances } from '../law/callers/allowances.ts';
 import { classOf } from '../law/callers/caller-names.ts';
-import { claimSlots } from '../law/claim.ts';
-import { copyOf, type KeyBudget, type Lane, type TurnLane } from '../law/document.ts';
+import { type ClaimResult, claimSlots } from '../law/claim.ts';
+import { copyOf, type KeyBudget, type TurnLane } from '../law/document.ts';
 import { endSlot } from '../law/ended.ts';
-import { jobDueMs, jobsDue, othersPerWindow } from '../law/jobs.ts';
-import { purge, roomOf } from '../law/slots.ts';
-import { stopOf } from '../law/stop.ts';
+import { othersPerWindow } from '../law/jobs.ts';
+import { purge } from '../law/slots.ts';
 
 /** A sent request in a forecast. Times are milliseconds from the start of the forecast. */
 interface Departure {
@@ -40,13 +38,8 @@ export class QueueForecast {
   readonly #answers: Answer[];
   /** The simulated time, on the clock of the budget. */
   #now: number;
-  #played = 0;
-  /** Number of slots that are reserved for jobs now. */
-  #reserved = 0;
   /** Whether the use of others stays as it is known. */
   #areOthersKnown = false;
-  /** Requests that were sent and not returned yet. */
-  readonly #departures: Departure[] = [];
 
   /** `heldMs`: milliseconds for which no request is sent, even if the budget allows it. */
   constructor(lanes: Lanes<Waiting>, view: BudgetView, heldMs: number) {
@@ -72,121 +65,43 @@ export class QueueForecast {
     return waiting;
   }
 
-  /** When the next waiting request is sent, at `nowMs` or later; infinite if no caller waits. */
-  nextInMs(nowMs: number): number {
-    const { now } = this.#view;
-    this.#playTo(now + nowMs);
+  /** Sends the next waiting request, at `nowMs` or later; undefined if no caller waits, or none is ever sent. */
+  next(nowMs: number): Departure | undefined {
+    this.#playTo(this.#view.now + nowMs);
     for (;;) {
       const { next: lane } = this.#lanes;
-      const [departure] = this.#departures;
-      if (departure) return departure.leavesInMs;
-      if (!lane || lane === 'refresh') return Number.POSITIVE_INFINITY;
-      const jobMs = this.#sendJob(lane);
-      if (this.#departures.length > 0) continue;
-      const callerMs = lane === 'bulk' ? Infinity : this.#callerMs(lane);
-      if (callerMs === 0) return this.#now - now;
+      if (!lane || lane === 'refresh') return undefined;
+      const { granted, waitMs } = this.#claim();
+      const [first] = granted;
+      if (first) {
+        this.#answers.push({ id: first.id, at: this.#now + this.latencyMs });
+        if (first.request.lane === 'refresh') continue;
+        const leavesInMs = this.#now - this.#view.now;
+        const answersInMs = leavesInMs + this.latencyMs;
+        return { waiting: first.request, leavesInMs, answersInMs };
+      }
       const answerAt = this.#answers[0]?.at ?? Infinity;
-      const waitMs = Math.min(jobMs, callerMs);
-      if (waitMs === Infinity && answerAt === Infinity) return Number.POSITIVE_INFINITY;
       // Less than that could be lost in rounding.
-      this.#playTo(Math.min(this.#now + Math.max(0.001, waitMs), answerAt));
+      const at = Math.min(this.#now + Math.max(0.001, waitMs ?? Infinity), answerAt);
+      if (at === Infinity) return undefined;
+      this.#playTo(at);
     }
   }
 
-  /** Sends the next request, see `nextInMs`; undefined if no caller waits. */
-  next(nowMs: number): Departure | undefined {
-    if (this.nextInMs(nowMs) === Number.POSITIVE_INFINITY) return undefined;
-    const departure = this.#departures.shift();
-    if (departure) return departure;
-    const waiting = this.#lanes.leaver(this.#held.isHeld);
-    if (waiting) this.#claim([{ request: waiting, caller: this.#lanes.callerOf(waiting) }], true);
-    return this.#departures.shift();
-  }
-
-  /** Milliseconds until a write or a read can be sent; 0 if one can be now. */
-  #callerMs(lane: Lane): number {
-    const at = { lane, ...roomOf(this.#budget), reserved: this.#reserved };
-    const stop = stopOf(this.#budget, this.#view.rules, this.#now, at);
-    if (stop) return stop.waitMs ?? Infinity;
-    const held = this.#held;
-    return this.#lanes.leaver(held.isHeld) ? 0 : held.waitMs;
-  }
-
-  /** Sends the request of a job, with a refresh before it, if it is their turn; returns the milliseconds until it is. */
-  #sendJob(lane: Lane): number {
-    const heads = this.#lanes.bulkHeads;
-    this.#reserved = 0;
-    if (heads.length === 0 || lane === 'write') return Number.POSITIVE_INFINITY;
-    const { rules } = this.#view;
-    const allowances = new Allowances(this.#budget, rules, this.#now);
-    const quotaMs = Math.min(...heads.map(({ caller }) => allowances.quotaMs(caller)));
-    const isDue = heads.some((head) => head.isDue);
-    const dueMs = Math.max(quotaMs, isDue ? 0 : jobDueMs(this.#budget, rules, this.#now));
-    if (lane !== 'bulk' && dueMs > 0) return dueMs;
-    // Their slots are reserved until the one under way has ended.
-    const due = jobsDue(this.#budget, rules, this.#now);
-    if (roomOf(this.#budget).jobs > 0) this.#reserved = Math.min(due, this.#lanes.size('bulk'));
-    const { refresh } = this.#lanes;
-    const isRefreshed = lane === 'bulk' && refresh;
-    return this.#claim(isRefreshed ? [{ request: refresh, caller: '' }, ...heads] : heads);
-  }
-
-  /**
-   * Sends those of some waiting requests that have their turns, or all if that `isCertain`; returns the milliseconds until
-   * the others have.
-   */
-  #claim(
-    all: readonly {
-      readonly request: Waiting;
-      readonly caller: string;
-      readonly isDue?: boolean;
-    }[],
-    isCertain = false,
-  ): number {
-    const { rules } = this.#view;
-    const wants = all.map(({ request, ...want }) => {
-      this.#played += 1;
-      return { ...want, id: `played ${this.#played}`, lane: request.lane };
-    });
-    const at = { ...roomOf(this.#budget), waits: this.#lanes.waits };
+  /** Claims one slot. */
+  #claim(): ClaimResult<Waiting> {
     const others = this.#budget.jobs?.others;
-    const { granted, waitMs } = claimSlots(this.#budget, rules, this.#now, wants, at);
+    const claimed = claimSlots(this.#budget, this.#view.rules, this.#now, this.#lanes, { most: 1 });
     const { jobs } = this.#budget;
     if (this.#areOthersKnown && jobs && others) {
       this.#budget.jobs = { ...jobs, others: { ...others, at: this.#now } };
     }
-    for (const [index, { request }] of all.entries()) {
-      if (!granted[index] && !isCertain) continue;
-      this.#lanes.remove(request, true);
-      const leavesInMs = this.#now - this.#view.now;
-      this.#answers.push({ id: wants[index]?.id ?? '', at: this.#now + this.latencyMs });
-      this.#departures.push({
-        waiting: request,
-        leavesInMs,
-        answersInMs: leavesInMs + this.latencyMs,
-      });
-    }
-    return waitMs ?? Number.POSITIVE_INFINITY;
-  }
-
-  /** Which callers leave the free slots to others now, and the shortest time until one of them does not. */
-  get #held(): { readonly isHeld: IsHeld; readonly waitMs: number } {
-    const allowances = new Allowances(this.#budget, this.#view.rules, this.#now);
-    const free = roomOf(this.#budget).free - this.#reserved;
-    const held = {
-      waitMs: Number.POSITIVE_INFINITY,
-      isHeld: (caller: string, lane: TurnLane): boolean => {
-        const ms = allowances.waitMs({ caller, lane }, free);
-        if (ms > 0) held.waitMs = Math.min(held.waitMs, ms);
-        return ms > 0;
-      },
-    };
-    return held;
+    return claimed;
   }
 
   /** Number of requests of a class that wait in the lane `bulk`. */
   queuedOf(callerClass: string): number {
-    return this.#lanes.waits.bulk.find(([name]) => name === callerClass)?.[1] ?? 0;
+    return this.#lanes.bulkSizes.get(callerClass) ?? 0;
   }
 
   /** Number of slots in the window that were granted in the lane `bulk`, by class. */
