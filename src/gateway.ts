@@ -12,7 +12,7 @@ import { currentRequestId } from './http/door/every-request.ts';
 import { isLocal } from './http/door/local-caller.ts';
 import { createPorts, type Ports } from './http/server.ts';
 import { shutDown } from './http/shutdown.ts';
-import { openJobFolder } from './jobs/storage/open-folder.ts';
+import { StoredJobs } from './jobs/stored-jobs.ts';
 import { dailyReads } from './links/history/watched-lists.ts';
 import type { LogStream } from './observe/log/logger.ts';
 import { createTelemetry } from './observe/telemetry.ts';
@@ -33,7 +33,6 @@ import { Cache } from './upstream/cache/cache.ts';
 import { Generations } from './upstream/cache/generations.ts';
 import { SavedCache } from './upstream/cache/saved/saved-cache.ts';
 import { FaultWatch, type Subject } from './upstream/diagnosis.ts';
-import { RowLocks } from './upstream/idempotency/row-locks.ts';
 import { Records } from './upstream/idempotency/store/records.ts';
 import type { Witness } from './upstream/wire/exchange.ts';
 import { createDispatcher } from './upstream/wire/undici.ts';
@@ -193,17 +192,6 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     market: backends.market?.lists ?? null,
   };
   counts.watch(dailyReads(config.historyWatch, lists, keys));
-  const { dir, maxBytes: jobBytes } = config.jobs;
-  const jobFiles = openJobFolder({
-    sandbox: config.sandbox,
-    dir,
-    stateDir: journal.folder,
-    isOwned,
-    maxBytes: jobBytes,
-    clock,
-    complain,
-  });
-  const rowLocks = new RowLocks(clock);
   const { owner = null, pages } = overrides;
   const graceMs = config.shutdownGraceMs;
   const ports = overrides.ports ?? createPorts(config.metricsPort !== null, { clock, graceMs });
@@ -212,12 +200,12 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     cache,
     clock,
     digest,
-    jobStore: jobFiles.folder && { folder: jobFiles.folder, rowLocks },
     keys,
     owner,
     pages,
     ports,
     records,
+    storedJobs: await StoredJobs.load(store, { complain, maxBytes: config.jobsMaxBytes }),
     sandbox: sandbox && { links: sandbox.links.url, market: sandbox.market.url },
     telemetry,
     usage,
@@ -225,7 +213,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
   };
   const { graphql, jobs, live, console } = createServers(config, parts);
   const { callers, operators } = ports;
-  await jobs.load();
+  jobs.begin();
   let url = '';
   let operatorsUrl = '';
   let closing: Promise<void> | undefined;
@@ -260,7 +248,6 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
         await savedCache?.close();
         journal.close();
         await sandbox?.close();
-        await jobFiles.close();
         await store.close();
         clock.end();
       })();

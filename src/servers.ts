@@ -44,14 +44,14 @@ import { createBuiltPages } from './http/pages/built-pages.ts';
 import { createLandingPage } from './http/pages/landing.ts';
 import { type HttpOptions, type Ports, serveHttp } from './http/server.ts';
 import { isFinal } from './jobs/job.ts';
-import { type JobStore, Jobs, type StoredJob } from './jobs/jobs.ts';
+import { Jobs } from './jobs/jobs.ts';
+import type { StoredJob, StoredJobs } from './jobs/stored-jobs.ts';
 import { LiveHub } from './live/hub.ts';
 import type { Telemetry } from './observe/telemetry.ts';
 import { createOperatorPages } from './operators/operator-pages.ts';
 import { createProbePage } from './operators/probe-page.ts';
 import { createGatewayState, type GatewayState } from './operators/readiness.ts';
 import { probeUpstreams } from './operators/upstream-probe.ts';
-import { andThen } from './scheduling/at-once.ts';
 import type { Clock } from './scheduling/clock.ts';
 import { schema } from './schema.ts';
 import type { Owner } from './store/engine.ts';
@@ -65,8 +65,7 @@ interface Parts {
   readonly backends: Backends;
   readonly cache: Cache;
   readonly clock: Clock;
-  /** Where jobs are stored; `null` if they cannot be. */
-  readonly jobStore: JobStore | null;
+  readonly storedJobs: StoredJobs;
   readonly keys: OwnKeys;
   readonly digest: Digest;
   /** This process as the owner of its store; `null` where it has none. */
@@ -113,8 +112,9 @@ export interface Servers {
 }
 
 /** A job as it is downloaded. */
-function downloadOf({ files, record: { format, name, state } }: StoredJob): JobDownload {
-  return { files, name, format, isComplete: isFinal(state) };
+function downloadOf(job: StoredJob): JobDownload {
+  const { format, name, state } = job.record;
+  return { output: job, name, format, isComplete: isFinal(state) };
 }
 
 /** The signal of a caller whose answer costs too little to be given up with them. */
@@ -138,7 +138,7 @@ export function createServers(config: Config, parts: Parts): Servers {
     cache: parts.cache,
     clients: parts.backends.clients,
     clock: parts.clock,
-    jobs: parts.jobStore && shared.jobs,
+    jobs: shared.jobs,
     keys: parts.keys,
     live: shared.live,
     state,
@@ -216,7 +216,7 @@ function createShared(config: Config, parts: Parts): Shared {
 
 function createJobs(
   { jobsKeepMs, jobsMax, jobsMaxPerCaller, persistedOperations }: Config,
-  { backends, clock, jobStore: store, keys, telemetry: { events } }: Parts,
+  { backends, clock, storedJobs: stored, keys, telemetry: { events } }: Parts,
   {
     authenticate,
     contexts,
@@ -227,7 +227,7 @@ function createJobs(
   return new Jobs({
     clock,
     schema,
-    store,
+    stored,
     limits: { most: jobsMax, mostPerCaller: jobsMaxPerCaller, keepMs: jobsKeepMs },
     operations: new JobExecutor({
       contexts,
@@ -341,10 +341,8 @@ function httpOptions(
       clock,
       codings,
       find(viewer, id) {
-        return andThen(jobs.refreshOne(id), () => {
-          const job = jobs.find(viewer, id);
-          return job && downloadOf(job);
-        });
+        const job = jobs.find(viewer, id);
+        return job && downloadOf(job);
       },
       maskError,
     }),
@@ -427,7 +425,7 @@ function createMcp(
           return (await links.budgetState(done)) ?? (await market.budgetState(done));
         },
         complain: (sentence) => events.emit('complaint', { sentence }),
-        find: (viewer, id) => andThen(jobs.refreshOne(id), () => jobs.find(viewer, id)),
+        find: (viewer, id) => jobs.find(viewer, id),
         graph: {
           schema,
           parser,

@@ -109,9 +109,8 @@ function spentOn({ resources, sends }: SpenderState): string {
   return parts.join(', ') || '–';
 }
 
-/** Exports with their progress; nothing if jobs are not configured. */
+/** Exports with their progress. */
 export function jobs({ at, jobs: all }: ConsoleState): Child {
-  if (!all) return null;
   const { open, rows, total } = all;
   const columns: Column<JobRow>[] = [
     ['ID', 'text', ({ id }) => span('id', id)],

@@ -46,14 +46,6 @@ interface MarketConfig extends UpstreamConfig {
   readonly postEncoding: 'json' | 'form' | 'query';
 }
 
-/** Jobs: exports in the background. */
-interface JobsConfig {
-  /** Their folder; `null` for one in `stateDir`. */
-  readonly dir: string | null;
-  /** Maximum size of all files. */
-  readonly maxBytes: number;
-}
-
 /** The endpoint for AI agents. */
 interface McpConfig {
   readonly on: boolean;
@@ -96,7 +88,8 @@ export interface Config extends Limits {
   readonly historyWatch: readonly string[];
   /** The classes of callers that the operator has configured; empty if there are none. */
   readonly callerClasses: CallerClasses;
-  readonly jobs: JobsConfig;
+  /** Maximum size of the output of all jobs. */
+  readonly jobsMaxBytes: number;
   /** How long idempotency keys are kept. */
   readonly idempotencyKeepMs: number;
   /** Folder for data that must survive a restart; `null` if none is saved. */
@@ -208,10 +201,7 @@ export function loadConfig(
     maxWaitMs: reader.integer('MAX_WAIT_MS'),
     auth: Object.freeze(auth),
     callerClasses,
-    jobs: Object.freeze({
-      dir: reader.has('JOBS_DIR') ? reader.text('JOBS_DIR') : null,
-      maxBytes: reader.integer('JOBS_MAX_BYTES'),
-    }),
+    jobsMaxBytes: reader.integer('JOBS_MAX_BYTES'),
     corsOrigins: Object.freeze(reader.origins('CORS_ORIGINS')),
     allowedHosts: Object.freeze(reader.hosts('ALLOWED_HOSTS')),
     persistedOperations: readOperations(reader, readFile),

@@ -18,6 +18,7 @@ export const removedSettings: Readonly<Record<string, string>> = {
   GRAPHIQL: 'GraphiQL is always served; INTROSPECTION=off hides the schema. Remove the variable.',
   HISTORY_MAX_BYTES: fixed('always 64 MiB'),
   IDEMPOTENCY_MAX_BYTES: fixed('always 32 MiB'),
+  JOBS_DIR: 'Jobs are in the store of STATE_DIR. Remove the variable.',
   JOBS_KEEP_MS: fixed('always 7 days'),
   JOBS_MAX: fixed('always 20'),
   JOBS_MAX_PER_CALLER: fixed('always 2'),

@@ -101,9 +101,8 @@ const table: Readonly<Record<string, Entry>> = {
   ADVERTISE_URL: entry({ type: 'baseUrl' }, null).describe(
     'URL at which other processes with the same `STATE_DIR` reach this one, without a path: they forward requests to the process that owns it. The default is the address on which it listens.',
   ),
-  JOBS_DIR: text(null).describe('Folder of the [jobs](jobs.md); by default `jobs` in `STATE_DIR`.'),
   JOBS_MAX_BYTES: integer(0, 1024 ** 4, 1024 ** 3).describe(
-    'Maximum size of the files of all jobs. Jobs that would exceed it are paused.',
+    'Maximum size of the output of all [jobs](jobs.md); at most 64 MiB without `STATE_DIR`. Jobs that would exceed it are paused.',
   ),
   AUTH_MODE: choice(['none', 'token', 'jwt', 'passthrough'], null).describe(
     'Authentication of callers: `none`, `token` by `AUTH_TOKENS_FILE`, `jwt` by an identity provider, `passthrough` by API keys of the link-management API. Required with a real API, so that no account is exposed by accident.',

@@ -197,14 +197,14 @@ export interface ConsoleState {
   readonly waitingCallers: readonly WaitingCallerState[];
   /** The most first; at most 20. */
   readonly spenders: readonly SpenderState[];
-  /** Exports; `null` if jobs are not configured. */
+  /** Exports. */
   readonly jobs: {
     /** Number of all jobs, and of those that have not ended. */
     readonly total: number;
     readonly open: number;
     /** Those that have not ended, then the others, both the latest first; at most 50. */
     readonly rows: readonly JobRow[];
-  } | null;
+  };
   /** Each configured class of callers and the default; empty if no class is configured. */
   readonly classes: readonly ClassState[];
   /** The most requests first; at most 20. */

@@ -52,8 +52,7 @@ export function createConsole(
     readonly cache: Cache;
     readonly clients: readonly Client[];
     readonly clock: Clock;
-    /** `null` if jobs cannot be stored. */
-    readonly jobs: ConsoleJobs | null;
+    readonly jobs: ConsoleJobs;
     readonly keys: OwnKeys;
     readonly state: GatewayState;
     readonly telemetry: Pick<Telemetry, 'events' | 'health' | 'history' | 'scrub'>;

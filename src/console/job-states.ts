@@ -14,9 +14,8 @@ const OPERATOR: Viewer = { name: '', role: 'admin' };
 /** What the console asks of jobs. */
 export type ConsoleJobs = Pick<Jobs, 'list' | 'readyAt'>;
 
-/** The jobs of all callers: those that have not ended, then the latest; `null` if there can be none. */
-export function consoleJobs(jobs: ConsoleJobs | null, scrub: Scrub): ConsoleState['jobs'] {
-  if (!jobs) return null;
+/** The jobs of all callers: those that have not ended, then the latest. */
+export function consoleJobs(jobs: ConsoleJobs, scrub: Scrub): ConsoleState['jobs'] {
   const all = jobs.list(OPERATOR, null);
   const [open, ended] = [false, true].map((has) =>
     all.filter((each) => isFinal(each.state) === has),

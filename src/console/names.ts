@@ -26,7 +26,7 @@ export function withoutNames(state: ConsoleState): ConsoleState {
     named: false,
     waiting: state.waiting.map((each) => ({ ...each, caller: null })),
     waitingCallers: state.waitingCallers.map((each) => ({ ...each, caller: rank(each.caller) })),
-    jobs: state.jobs && {
+    jobs: {
       ...state.jobs,
       rows: state.jobs.rows.map((each) => ({ ...each, caller: rank(each.caller) })),
     },

@@ -19,7 +19,7 @@ interface SnapshotParts extends UpstreamParts, ClassParts {
   readonly ttlMs: Readonly<Record<Resource, number>>;
   readonly links: ConsoleState['links'];
   /** `null` if there can be none. */
-  readonly jobs: ConsoleJobs | null;
+  readonly jobs: ConsoleJobs;
   readonly live: { readonly size: { readonly streams: number; readonly groups: number } };
 }
 

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { Viewer } from '../auth/viewer.ts';
-import { GatewayError } from '../errors.ts';
+import { GatewayError, reasonOf } from '../errors.ts';
 import type { MaskError } from '../graphql/mask-error.ts';
 import { type ByteRange, requestedRange } from '../http/byte-range.ts';
 import type { Admission } from '../http/door/admission.ts';
@@ -10,15 +10,15 @@ import { lingering } from '../http/door/body/linger.ts';
 import { holdsETag } from '../http/door/headers/etag.ts';
 import type { Codings } from '../http/encoding/codings.ts';
 import { errorAnswer, respond } from '../http/respond.ts';
-import { type DataReader, writePieces } from '../jobs/storage/data-reader.ts';
-import type { JobFiles } from '../jobs/storage/job-files.ts';
-import { type AtOnce, inBackground } from '../scheduling/at-once.ts';
+import { OutputRemoved, type StoredJob } from '../jobs/stored-jobs.ts';
+import { inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import { SharedPool } from '../scheduling/shared-pool.ts';
+import { SpentPieces } from './spent-pieces.ts';
 
 /** The output of a job, to be downloaded. */
 export interface JobDownload {
-  readonly files: Pick<JobFiles<unknown>, 'id' | 'openData' | 'outputBytes'>;
+  readonly output: Pick<StoredJob, 'id' | 'outputBytes' | 'pieces'>;
   /** The name of the file without its extension: that of a field of the graph. */
   readonly name: string;
   readonly format: 'JSONL' | 'CSV';
@@ -31,7 +31,7 @@ export interface JobDataOptions {
   readonly clock: Clock;
   readonly codings: Codings;
   /** A job that a viewer may see; `null` if there is none. */
-  readonly find: (viewer: Viewer, id: string) => AtOnce<JobDownload | null>;
+  readonly find: (viewer: Viewer, id: string) => JobDownload | null;
   readonly maskError: MaskError;
 }
 
@@ -42,7 +42,7 @@ export type JobDataRoute = (
   admission: Admission,
 ) => void;
 
-/** Downloads at a time, of all callers and of one: each holds a file and about 64 KiB, or 400 KiB with compression. */
+/** Downloads at a time, of all callers and of one: each holds up to 256 KiB, and 300 KiB more with compression. */
 const MOST_OF_ALL = 32;
 const MOST_OF_ONE = 4;
 /** When to try again for a place: how long the downloads under way will take is unknown. */
@@ -126,8 +126,8 @@ async function answer(
   if (id === undefined) throw notFound();
   admission.refuseForeign();
   const viewer = await admission.identify();
-  const job = await find(viewer, id);
-  const size = job?.files.outputBytes ?? null;
+  const job = find(viewer, id);
+  const size = job?.output.outputBytes ?? null;
   if (!job || size === null || response.destroyed) throw notFound();
   const { headers, method } = request;
   // A part is one of the bytes of the file. To HEAD it does not apply.
@@ -135,7 +135,7 @@ async function answer(
   const isGzip =
     asked === undefined && size > MIN_GZIP_BYTES && codings.packed(request, ['gzip']) === 'gzip';
   // Its lines never change, so its size identifies it.
-  const etag = `"${job.files.id}-${size}${isGzip ? '-gzip' : ''}"`;
+  const etag = `"${job.output.id}-${size}${isGzip ? '-gzip' : ''}"`;
   const state = stateOf(headers, etag);
   if (state === 'CHANGED') throw new Refused(412, 'BAD_USER_INPUT', 'The file has changed.');
   // Otherwise it is a part of a file that has changed since its download has begun.
@@ -153,13 +153,16 @@ async function answer(
     return;
   }
   await inPlace(viewer.name, terms.places, async () => {
-    const reader = await job.files.openData();
+    const { end, start } = range ?? { start: 0, end: size };
+    const pieces = job.output.pieces(start, end);
     try {
-      if (!reader || response.destroyed) throw notFound();
+      // A failure before the first byte can still be reported.
+      const first = await pieces.next();
+      if (response.destroyed) return;
       begin();
-      await sendBody(response, reader, { isGzip, range: range ?? { start: 0, end: size } });
+      await sendBody(response, after(first, pieces), isGzip);
     } finally {
-      await reader?.close();
+      await pieces.return();
     }
   });
 }
@@ -180,28 +183,33 @@ async function inPlace(
   }
 }
 
-/** Sends a part as it is, or the whole compressed. A failure ends the connection: the client sees that bytes are missing. */
+async function* after(
+  { value }: IteratorResult<Buffer, void>,
+  rest: AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer, void> {
+  if (!value) return;
+  yield value;
+  const spent = new SpentPieces();
+  for await (const piece of rest) {
+    yield piece;
+    spent.add(piece.length);
+  }
+}
+
+/** Sends pieces, no faster than they are taken. A failure ends the connection: the client sees that bytes are missing. */
 async function sendBody(
   response: ServerResponse,
-  reader: DataReader,
-  { isGzip, range: { end, start } }: { readonly isGzip: boolean; readonly range: ByteRange },
+  pieces: AsyncIterable<Buffer>,
+  isGzip: boolean,
 ): Promise<void> {
-  const pieces = reader.pieces(start, end);
-  if (!isGzip) {
-    if (await writePieces(pieces, response)) response.end();
-    return;
-  }
-  const gzip = createGzip({ level: GZIP_LEVEL });
-  // Who has left closes both.
-  const sent = pipeline(gzip, response).catch(() => {});
   try {
-    if (await writePieces(pieces, gzip)) gzip.end();
+    await (isGzip
+      ? pipeline(pieces, createGzip({ level: GZIP_LEVEL }), response)
+      : pipeline(pieces, response));
   } catch (error) {
-    gzip.destroy();
-    throw error;
+    // The client has left.
+    if (reasonOf(error) !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
   }
-  // Until then the rest is in memory.
-  await sent;
 }
 
 /** What the conditions of a request mean: that it is refused, that the client has the file, or that it is sent. */
@@ -253,13 +261,14 @@ function unsatisfiable(size: number): Refused {
 function refuse(response: ServerResponse, error: unknown, options: JobDataOptions): void {
   if (response.hasHeader('ETag')) {
     // The head of the file is set, and perhaps sent. The error is reported, but not shown.
-    if (!(error instanceof Refused)) options.maskError(error);
+    if (!(error instanceof OutputRemoved)) options.maskError(error);
     response.destroy();
     return;
   }
   const body = lingering(options.clock);
-  if (error instanceof Refused) {
-    const { code, headers, message, status } = error;
+  const refused = error instanceof OutputRemoved ? notFound() : error;
+  if (refused instanceof Refused) {
+    const { code, headers, message, status } = refused;
     respond(
       response,
       errorAnswer({ message, extensions: { code, http: { status, headers } } }),

@@ -53,7 +53,6 @@ export interface JobProgress {
 
 /** What is saved of a job. All times are in milliseconds since 1970. */
 export interface JobRecord {
-  readonly version: 1;
   readonly id: string;
   readonly owner: JobOwner;
   readonly format: ExportFormat;
@@ -106,7 +105,6 @@ type NewJob = Pick<
 /** The record of a new job, which has not started. */
 export function newRecord({ upstream, wall, ...of }: NewJob): JobRecord {
   return {
-    version: 1,
     ...of,
     createdAt: wall,
     startedAt: null,
@@ -134,15 +132,13 @@ export function isFinal(state: JobState): boolean {
 
 /**
  * Reads a saved record.
- * @throws TypeError for anything else, and for a record of a later version.
+ * @throws TypeError for anything else.
  */
-export function parseJobRecord(text: string): JobRecord {
-  const record = JSON.parse(text) as Partial<JobRecord> | null;
-  if (record?.version !== 1) throw new TypeError('it has another version');
-  if (typeof record.id !== 'string' || typeof record.text !== 'string') {
+export function parseJobRecord(value: Partial<JobRecord> | undefined): JobRecord {
+  const { format, id, owner, progress, state, text } = value ?? {};
+  if (typeof id !== 'string' || typeof text !== 'string' || !progress || !format || !owner) {
     throw new TypeError('it is incomplete');
   }
-  if (!record.progress || !record.format || !record.owner) throw new TypeError('it is incomplete');
-  if (!jobStates.some((state) => state === record.state)) throw new TypeError('it has no state');
-  return record as JobRecord;
+  if (!jobStates.some((each) => each === state)) throw new TypeError('it has no state');
+  return value as JobRecord;
 }

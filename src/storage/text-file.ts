@@ -55,7 +55,7 @@ export function readTextFileIfThere(path: string, maxBytes: number): string | nu
 }
 
 /** Whether an error of the file system says that there is no file of that name. */
-export function isMissing(error: unknown): boolean {
+function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 

@@ -134,6 +134,11 @@ export class Store {
     }
   }
 
+  /** Reads what is saved, also while changes cannot be. @throws StoreError */
+  readSaved(selection: Selection): AsyncIterable<readonly [string, Buffer]> {
+    return this.#options.engine.read(selection);
+  }
+
   /**
    * The value of a key; `null` if there is none.
    * @throws StoreError

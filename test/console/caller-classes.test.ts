@@ -137,7 +137,7 @@ describe('The class of a caller', () => {
       await stage.clock.advance(1000);
     }
     const { jobs } = await stage.look(busy);
-    expect(jobs?.rows).toMatchObject([ANN, AGENT]);
-    expect(jobs?.rows[0]).not.toHaveProperty('callerClass');
+    expect(jobs.rows).toMatchObject([ANN, AGENT]);
+    expect(jobs.rows[0]).not.toHaveProperty('callerClass');
   });
 });

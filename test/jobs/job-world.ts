@@ -8,6 +8,7 @@ import { formatTokenFile } from '../../src/auth/token-file.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
 import { type AnswerError, PLENTY, startWorld, type WorldOptions } from '../support/gateway.ts';
+import { openFolder } from '../support/store.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
 
 /** A job as these tests select it. */
@@ -58,10 +59,12 @@ export async function jobWorld({ clock, env, on }: JobWorldOptions = {}) {
   };
   allow();
   const start = async () => {
+    const store = await openFolder(join(folder, 'store'), clock);
     const world = await startWorld({
       on: sandbox,
       ...(clock && { clock }),
       journal: { ...keysAreNew, folder },
+      store,
       env: {
         AUTH_MODE: 'token',
         AUTH_TOKENS_FILE: tokens,
@@ -74,7 +77,7 @@ export async function jobWorld({ clock, env, on }: JobWorldOptions = {}) {
       },
     });
     const { url } = await world.gateway.listen();
-    return { ...world, url };
+    return { ...world, store, url };
   };
   let current = await start();
   onTestFinished(async () => {
@@ -92,7 +95,7 @@ export async function jobWorld({ clock, env, on }: JobWorldOptions = {}) {
   ): Promise<{ readonly data: D; readonly errors: readonly AnswerError[] }> =>
     current.ask<D>(query, variables, { ...as(name), ...headers });
   const job = async (id: string, name?: Person): Promise<ShownJob> => {
-    // An answer from memory takes no turn of the event loop; files need some.
+    // An answer from memory takes no turn of the event loop; the store needs some.
     await setImmediate();
     const { data, errors } = await send<{ job: ShownJob }>(
       `query($id: ID!) { job(id: $id) { ${JOB} } }`,

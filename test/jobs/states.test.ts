@@ -1,5 +1,3 @@
-import { readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { jobWorld } from './job-world.ts';
@@ -168,8 +166,11 @@ describe('a job', () => {
     const others = Array.from({ length: 80 }, (_, n) => [`v${n}`, 'x'.repeat(9000)]);
     const id = await world.exports(CHANNELS, { variables: Object.fromEntries(others) });
     await world.until(id, 'DONE');
-    const files = readdirSync(world.folder, { recursive: true, encoding: 'utf8' });
-    const record = files.find((each) => each.endsWith('job.json')) ?? '';
-    expect(statSync(join(world.folder, record)).size).toBeLessThan(4096);
+    const sizes: number[] = [];
+    for await (const [, value] of world.world.store.read({ from: 'job/', to: 'job0' })) {
+      sizes.push(value.length);
+    }
+    expect(sizes).toHaveLength(1);
+    expect(sizes[0]).toBeLessThan(4096);
   });
 });

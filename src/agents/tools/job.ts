@@ -1,8 +1,7 @@
 import type { Viewer } from '../../auth/viewer.ts';
 import { BadUserInput } from '../../errors.ts';
 import { decodeGlobalId } from '../../graph/ids/global-id.ts';
-import type { DataReader } from '../../jobs/storage/data-reader.ts';
-import type { AtOnce } from '../../scheduling/at-once.ts';
+import type { StoredJob } from '../../jobs/stored-jobs.ts';
 import { type AgentGraph, isQuery } from '../agent-graph.ts';
 import { MAX_RESULT_BYTES, resultOfMutation } from '../results.ts';
 import { ToolError } from '../tool-error.ts';
@@ -37,7 +36,7 @@ const NEWLINE = 10;
 export type FindOutput = (
   viewer: Viewer,
   id: string,
-) => AtOnce<{ readonly files: { readonly openData: () => Promise<DataReader | null> } } | null>;
+) => Pick<StoredJob, 'outputBytes' | 'pieces'> | null;
 
 /** `graph_job`: exports of whole lists in the background. Costs no upstream request by itself. */
 export function jobTool(graph: AgentGraph, find: FindOutput): AgentTool {
@@ -67,10 +66,13 @@ export function jobTool(graph: AgentGraph, find: FindOutput): AgentTool {
       const id = textIn(args, 'id');
       const action = args['action'];
       if (action === 'read') {
-        const job = await find(call.viewer, decodeGlobalId(id ?? '').id);
-        const reader = await job?.files.openData();
-        if (!reader) throw new BadUserInput('There is no file of a job with this ID.');
-        return linesOf(reader, numberIn(args, 'from') ?? 0);
+        const job = find(call.viewer, decodeGlobalId(id ?? '').id);
+        const size = job?.outputBytes ?? null;
+        if (!job || size === null) {
+          throw new BadUserInput('There is no file of a job with this ID.');
+        }
+        const from = numberIn(args, 'from') ?? 0;
+        return linesOf(job.pieces(from, Math.min(size, from + MAX_RESULT_BYTES)), { from, size });
       }
       const { key = null, ...sent } =
         action === 'start'
@@ -94,27 +96,24 @@ function startOf(args: ToolArguments, graph: AgentGraph) {
 }
 
 /**
- * The complete lines of a file from a byte on, at most 32 kB. Closes it.
+ * The complete lines in pieces of a file from a byte on.
  * @throws ToolError `RESULT_TOO_LARGE` for a line that is longer.
  */
-async function linesOf(reader: DataReader, from: number): Promise<ToolOutcome> {
-  try {
-    const pieces: Buffer[] = [];
-    for await (const piece of reader.pieces(from, from + MAX_RESULT_BYTES)) {
-      pieces.push(Buffer.from(piece));
-    }
-    const bytes = Buffer.concat(pieces);
-    const end = bytes.lastIndexOf(NEWLINE) + 1;
-    if (end === 0 && bytes.length > 0) {
-      throw new ToolError('RESULT_TOO_LARGE', 'The next line is too long. Download the file.');
-    }
-    const next = from + end;
-    const rest =
-      next < reader.size
-        ? `Call graph_job again with action read and from ${next} for the next lines, up to byte ${reader.size}.`
-        : `These are all lines up to byte ${reader.size}.`;
-    return { text: `${bytes.toString('utf8', 0, end)}${rest}` };
-  } finally {
-    await reader.close();
+async function linesOf(
+  pieces: AsyncIterable<Buffer>,
+  { from, size }: { readonly from: number; readonly size: number },
+): Promise<ToolOutcome> {
+  const read: Buffer[] = [];
+  for await (const piece of pieces) read.push(piece);
+  const bytes = Buffer.concat(read);
+  const end = bytes.lastIndexOf(NEWLINE) + 1;
+  if (end === 0 && bytes.length > 0) {
+    throw new ToolError('RESULT_TOO_LARGE', 'The next line is too long. Download the file.');
   }
+  const next = from + end;
+  const rest =
+    next < size
+      ? `Call graph_job again with action read and from ${next} for the next lines, up to byte ${size}.`
+      : `These are all lines up to byte ${size}.`;
+  return { text: `${bytes.toString('utf8', 0, end)}${rest}` };
 }

@@ -64,7 +64,7 @@ builder.node(JobRef, {
   description:
     'An export of a list, into a file. It runs in the background, from slots of the rate limit that are left, and continues after a restart.',
   id: { resolve: ({ id }) => id, parse: (id) => Number(id) },
-  loadWithoutCache: (id, context) => readJob(String(id), context),
+  loadWithoutCache: async (id, context) => readJob(String(id), context),
   fields: (t) => ({
     state: t.field({
       type: JobStateRef,
@@ -143,7 +143,7 @@ builder.node(JobRef, {
     bytes: t.float({
       nullable: false,
       description: 'Size of its output.',
-      resolve: ({ id }, _args, { jobs, viewer }) => jobs.find(viewer, id)?.files.outputBytes ?? 0,
+      resolve: ({ id }, _args, { jobs, viewer }) => jobs.find(viewer, id)?.outputBytes ?? 0,
     }),
     error: t.expose('error', {
       type: JobErrorRef,
@@ -177,7 +177,6 @@ builder.queryField('jobs', (t) =>
       },
       resolve: async (_root, { state, ...window }, { jobs, receipt, viewer, watcher }) => {
         receipt.changesWithTime();
-        await jobs.refresh();
         const list = () => jobs.list(viewer, state ?? null);
         watcher?.look(`jobs ${state ?? ''}`, () => list().map(stateText).join(' '));
         const rows = list().map((job, id) => ({ id, job }));
@@ -193,12 +192,8 @@ builder.queryField('jobs', (t) =>
 );
 
 /** A job that the viewer may see. */
-async function readJob(
-  id: string,
-  { jobs, receipt, viewer, watcher }: GraphContext,
-): Promise<JobRecord | null> {
+function readJob(id: string, { jobs, receipt, viewer, watcher }: GraphContext): JobRecord | null {
   receipt.changesWithTime();
-  await jobs.refreshOne(id);
   const read = () => jobs.find(viewer, id)?.record ?? null;
   watcher?.look(`job ${id}`, () => stateText(read()));
   return read();

@@ -132,11 +132,11 @@ builder.mutationFields((t) => ({
 }));
 
 /** Ends, pauses or continues a job; a dry run changes nothing. */
-function turnedJob(
+async function turnedJob(
   { dryRun, jobs, viewer }: GraphContext,
   globalId: string,
   to: 'CANCELED' | 'PAUSED' | 'QUEUED',
 ): Promise<JobRecord> {
   const id = String(parseId('Job', globalId));
-  return dryRun ? jobs.get(viewer, id) : jobs.turn(viewer, id, to);
+  return dryRun ? jobs.get(viewer, id).record : jobs.turn(viewer, id, to);
 }

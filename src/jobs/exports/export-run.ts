@@ -6,7 +6,7 @@ import type { OperationPlan } from '../../upstream/dry-run/dry-run.ts';
 import type { JobProgress, JobRecord } from '../job.ts';
 import type { JobExecution, JobOperations } from '../job-operations.ts';
 import { endsJob, errorOf, retryAfterMs } from '../retries.ts';
-import type { JobFiles } from '../storage/job-files.ts';
+import type { AddedOutput, StoredJob } from '../stored-jobs.ts';
 import { type ExportDocument, exportDocument, windowVariables } from './export-document.ts';
 import { type LineWriter, lineWriter } from './export-lines.ts';
 import { rowsOfStep, type StepRows } from './export-rows.ts';
@@ -21,11 +21,7 @@ export function variablesOf(first: number, after: string | null): Record<string,
 }
 
 /** The result of a step of an export. */
-export interface ExportStep {
-  /** Whole lines of the output. */
-  readonly lines: string;
-  /** Identities of the rows in them. */
-  readonly seen: readonly string[];
+export interface ExportStep extends AddedOutput {
   readonly progress: JobProgress;
   /** Whether the export is complete. */
   readonly isLast: boolean;
@@ -35,7 +31,7 @@ export interface ExportStep {
 
 interface OpenOptions {
   readonly clock: Clock;
-  readonly files: JobFiles<JobRecord>;
+  readonly job: StoredJob;
   readonly operations: JobOperations;
   readonly schema: GraphQLSchema;
 }
@@ -63,15 +59,15 @@ export class ExportRun {
   #tries = 0;
 
   /**
-   * The steps of a job from its last checkpoint on: what was written after it is cut off. No upstream request.
-   * @throws GatewayError `BAD_USER_INPUT` if its query is not valid any more, such as after an upgrade; JobStorageFailed
+   * The steps of a job from its saved progress on. No upstream request.
+   * @throws GatewayError `BAD_USER_INPUT` if its query is not valid any more, such as after an upgrade; StoreError
    */
-  static async open({ clock, files, operations, schema }: OpenOptions): Promise<ExportRun> {
-    const { record } = files;
+  static async open({ clock, job, operations, schema }: OpenOptions): Promise<ExportRun> {
+    const { record } = job;
     const { format, startedAt, text, variables } = record;
     const document = exportDocument(schema, operations.parse(text, variables));
     const known = new Identities();
-    for await (const identity of await files.resume()) known.add(identity);
+    for await (const identity of job.seen()) known.add(identity);
     // Responses since its start serve it: what it has read before a restart is not read again.
     const acceptsFrom = clock.now() - (clock.wall() - (startedAt ?? clock.wall()));
     const writer = lineWriter(format, document, schema);
