@@ -153,7 +153,7 @@ export class MemoryStore {
   /** Removes slots that no longer count, and returns the current time. */
   #purge(): number {
     const now = this.#clock.now();
-    const dropped = purge(this.budget, this.rules, now);
+    const dropped = purge(this.budget, now);
     for (const { id } of dropped.answered) release(this.#answered, id);
     for (const block of dropped.coTenants) release(this.#coTenants, block);
     this.#countHeldBack();

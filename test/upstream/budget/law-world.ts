@@ -48,7 +48,7 @@ export class World {
   /** Takes a step as a store does that keeps text. */
   change<T>(step: (b: KeyBudget) => T): T {
     this.budget = JSON.parse(JSON.stringify(this.budget)) as KeyBudget;
-    purge(this.budget, this.rules, this.now);
+    purge(this.budget, this.now);
     return step(this.budget);
   }
 

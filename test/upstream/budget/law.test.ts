@@ -6,7 +6,7 @@ import { availableMs, clearMs } from '../../../src/upstream/budget/law/availabil
 import { claimSlots } from '../../../src/upstream/budget/law/claim.ts';
 import { copyOf } from '../../../src/upstream/budget/law/document.ts';
 import { cancelSlot, endSlot } from '../../../src/upstream/budget/law/ended.ts';
-import { purge, used } from '../../../src/upstream/budget/law/slots.ts';
+import { used } from '../../../src/upstream/budget/law/slots.ts';
 import { MemoryStore } from '../../../src/upstream/budget/memory-store.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { begun, play, requests, rulesOf, silent, World } from './law-world.ts';
@@ -118,16 +118,6 @@ describe('The law', () => {
     expect(used(world.budget)).toBe(6);
     world.change((b) => cancelSlot(b, 'never heard of'));
     expect(used(world.budget)).toBe(6);
-  });
-
-  it('starts over with a limit that was changed', () => {
-    const world = begun(4);
-    const want = world.asks('write');
-    world.claims();
-    world.ends(want.id, { ...silent, limit: 9 });
-    expect(world.budget.limit).toBe(9);
-    world.change((b) => purge(b, rulesOf(5), world.now));
-    expect(world.budget).toMatchObject({ limit: 5, configured: 5 });
   });
 
   it('is played forward on a copy, which leaves the budget as it is', () => {

@@ -133,10 +133,10 @@ export class QueueForecast {
     for (let [first] = this.#answers; first && first.at <= moment; [first] = this.#answers) {
       this.#answers.shift();
       this.#now = Math.max(this.#now, first.at);
-      purge(this.#budget, rules, this.#now);
+      purge(this.#budget, this.#now);
       endSlot(this.#budget, rules, this.#now, { ...first, feedback: silent });
     }
     this.#now = Math.max(this.#now, moment);
-    purge(this.#budget, rules, this.#now);
+    purge(this.#budget, this.#now);
   }
 }

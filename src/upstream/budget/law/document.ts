@@ -115,17 +115,12 @@ interface Caution {
 export interface TurnState {
   /** Number of turns so far. */
   seq: number;
-  /** Number of writes of the default class since its last read, while its reads waited. */
-  writesInARow: number;
+  /** Number of writes of each class of callers since its last read, while its reads waited; absent for 0. */
+  writesInARow: Readonly<Record<string, number>>;
+  /** How far the next pass of a class is after that of the latest slot; absent for a class that begins there. */
+  passes: Readonly<Record<string, number>>;
   /** The latest turn of each caller that still waits. */
   readonly served: Record<TurnLane, Readonly<Record<string, number>>>;
-  /** The turns of classes of callers, see `ClassTurns`; absent without classes. */
-  classes?: {
-    /** How far the next pass of a class is after that of the latest slot; absent for a class that begins there. */
-    readonly passes: Readonly<Record<string, number>>;
-    /** Number of writes in a row of each other class. */
-    readonly writesInARow: Readonly<Record<string, number>>;
-  };
 }
 
 /** The turns of jobs, as of the latest. */
@@ -161,8 +156,6 @@ interface DayCounts {
 export interface KeyBudget {
   /** Requests per window, as the upstream announces or as configured. */
   limit: number;
-  /** The configured limit at the time when `limit` was learned. */
-  configured: number;
   held: HeldSlot[];
   /** In the order in which they stop counting. */
   answered: AnsweredSlot[];
@@ -192,7 +185,6 @@ export const FIRST_ABREAST = 2;
 export function newBudget({ limit }: Rules, now: number): KeyBudget {
   return {
     limit,
-    configured: limit,
     held: [],
     answered: [],
     coTenants: [],
@@ -209,7 +201,7 @@ export function newBudget({ limit }: Rules, now: number): KeyBudget {
     },
     latencyMs: 200,
     pace: { tokens: refreshBurst(limit), at: now },
-    turns: { seq: 0, writesInARow: 0, served: { write: {}, interactive: {} } },
+    turns: { seq: 0, writesInARow: {}, passes: {}, served: { write: {}, interactive: {} } },
   };
 }
 

@@ -1,25 +1,10 @@
-import {
-  type AnsweredSlot,
-  type KeyBudget,
-  type Lane,
-  type Rules,
-  refreshBurst,
-} from './document.ts';
+import { type AnsweredSlot, type KeyBudget, type Lane, type Rules } from './document.ts';
 
 /**
  * Removes slots that no longer count at `now`, and returns the removed slots of completed requests and of co-tenants.
  * Every step requires a document that was purged for its time.
  */
-export function purge(
-  b: KeyBudget,
-  rules: Rules,
-  now: number,
-): Pick<KeyBudget, 'answered' | 'coTenants'> {
-  if (b.configured !== rules.limit) {
-    b.limit = rules.limit;
-    b.configured = rules.limit;
-    b.pace.tokens = refreshBurst(rules.limit);
-  }
+export function purge(b: KeyBudget, now: number): Pick<KeyBudget, 'answered' | 'coTenants'> {
   if (b.unknownUntil !== null && b.unknownUntil <= now) b.unknownUntil = null;
   return {
     answered: b.answered.splice(0, countUntil(b.answered, now)),

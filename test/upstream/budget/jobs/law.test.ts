@@ -58,16 +58,16 @@ describe('The law of jobs', () => {
         for (const { id } of world.granted.splice(0)) world.ends(id);
       }
     }
-    const { served, writesInARow, classes } = with_.budget.turns;
-    expect({ served, writesInARow, classes }).toEqual({
+    const { passes, served, writesInARow } = with_.budget.turns;
+    expect({ passes, served, writesInARow }).toEqual({
       served: { write: {}, interactive: {} },
-      writesInARow: 0,
-      classes: undefined,
+      writesInARow: {},
+      passes: {},
     });
     for (const world of [with_, without]) {
       for (let n = 0; n < 30; n += 1) world.asks('interactive', 'burst');
       world.claims();
-      purge(world.budget, world.rules, world.now);
+      purge(world.budget, world.now);
     }
     // One caller may have all slots that are not reserved; two callers share them.
     const granted = (world: World) => world.granted.filter(({ caller }) => caller === 'burst');

@@ -1,4 +1,4 @@
-import { type CallerClasses, classRules, DEFAULT_CLASS } from '../../../../auth/caller-class.ts';
+import { type CallerClasses, classRules } from '../../../../auth/caller-class.ts';
 import type { Rules, TurnLane, TurnState } from '../document.ts';
 import { acrossLanes, inARowAfter, nextLane } from './lane-turns.ts';
 
@@ -12,7 +12,7 @@ import { acrossLanes, inARowAfter, nextLane } from './lane-turns.ts';
 /** Passes of classes without weight begin here, after all others. */
 const WITHOUT_WEIGHT = 1e15;
 
-type ClassState = Pick<TurnState, 'classes' | 'writesInARow'>;
+type ClassState = Pick<TurnState, 'passes' | 'writesInARow'>;
 
 /** The turns of classes, and of the lanes of each, played from a document on a copy. */
 export class ClassTurns {
@@ -23,11 +23,10 @@ export class ClassTurns {
   /** The passes of the latest slots of classes with weight, and of classes without. */
   readonly #latest = { weighted: 0, without: 0 };
 
-  constructor({ classes: state, writesInARow }: ClassState, { classes }: Pick<Rules, 'classes'>) {
+  constructor({ passes, writesInARow }: ClassState, { classes }: Pick<Rules, 'classes'>) {
     this.#classes = classes;
-    this.#passes = new Map(Object.entries(state?.passes ?? {}));
-    this.#writesInARow = new Map(Object.entries(state?.writesInARow ?? {}));
-    this.#writesInARow.set(DEFAULT_CLASS, writesInARow);
+    this.#passes = new Map(Object.entries(passes));
+    this.#writesInARow = new Map(Object.entries(writesInARow));
   }
 
   /** The pass of a request of a class, with this many others of the class before it; the lowest is next. */
@@ -88,19 +87,12 @@ export class ClassTurns {
 
   /** Writes the state after these turns into a document. */
   record(turns: ClassState): void {
-    turns.writesInARow = this.#writesOf(DEFAULT_CLASS);
+    turns.writesInARow = positive(this.#writesInARow);
     if (!this.#classes) return;
-    const passes: Record<string, number> = {};
-    for (const [name, pass] of this.#passes) {
-      const after = pass - this.#latestFor(name);
-      // A class that has had no turn for long starts at the latest pass again.
-      if (after > 0) passes[name] = after;
-    }
-    const writesInARow: Record<string, number> = {};
-    for (const [name, writes] of this.#writesInARow) {
-      if (writes > 0 && name !== DEFAULT_CLASS) writesInARow[name] = writes;
-    }
-    turns.classes = { passes, writesInARow };
+    const after = [...this.#passes].map(([name, pass]) => {
+      return [name, pass - this.#latestFor(name)] as const;
+    });
+    turns.passes = positive(after);
   }
 
   #writesOf(name: string): number {
@@ -116,6 +108,11 @@ export class ClassTurns {
     const { weight } = classRules(this.#classes, name);
     return this.#latest[weight > 0 ? 'weighted' : 'without'];
   }
+}
+
+/** The numbers above 0, by name: a class that has had no turn for long starts at the latest pass again. */
+function positive(numbers: Iterable<readonly [string, number]>): Record<string, number> {
+  return Object.fromEntries([...numbers].filter(([, each]) => each > 0));
 }
 
 /** Tolerance for sums of inverse weights. */
