@@ -111,23 +111,20 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
   const journal = overrides.journal ?? createJournal(config, clock, complain);
   const generations = new Generations();
   const cache = new Cache({ clock, maxBytes, generations });
-  const isOwned = (): boolean => journal.folder !== null;
-  // On the sandbox, the folder is not this process's own.
-  const savedCache =
-    journal.folder !== null
-      ? new SavedCache({
-          folder: journal.folder,
-          clock,
-          maxBytes: config.cacheFileMaxBytes,
-          cache,
-          generations,
-          isOwned,
-          complain,
-          loaded: (entries) => {
-            events.emit('notice', { message: 'cache loaded', facts: { entries } });
-          },
-        })
-      : undefined;
+  const savedCache = store.isDurable
+    ? await SavedCache.load({
+        store,
+        clock,
+        maxBytes: config.cacheFileMaxBytes,
+        cache,
+        generations,
+        complain,
+      })
+    : undefined;
+  if (savedCache && savedCache.size > 0) {
+    const facts = { entries: savedCache.size };
+    events.emit('notice', { message: 'cache loaded', facts });
+  }
   const records = await Records.load({
     clock,
     store,
@@ -185,8 +182,6 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     LINKS: keyOf('LINKS', endpoints.links),
     MARKET: keyOf('MARKET', endpoints.market),
   };
-  const ownSaved = backends.clients.some((each) => each.hasSaved(keys[each.upstream].credential));
-  savedCache?.report(config.auth.mode === 'passthrough' ? null : ownSaved);
   const lists = {
     links: backends.links?.lists ?? null,
     market: backends.market?.lists ?? null,
@@ -245,7 +240,7 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
           graceMs,
         });
         usage.close();
-        await savedCache?.close();
+        savedCache?.close();
         journal.close();
         await sandbox?.close();
         await store.close();

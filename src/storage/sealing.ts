@@ -5,15 +5,13 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } f
  * that older and newer versions neither find nor decrypt each other's data.
  */
 const SEALED_FORMAT = 1;
-/** Raised when what scopes are called changes. */
-const STATE_FORMAT = 3;
 /** Of 12 bytes, as GCM wants it; at random, since each process seals under the same key. */
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 /** 132 bits: no two texts will ever have one name. */
 const NAME_CHARACTERS = 22;
 
-/** Encrypts data in files, and detects data that was written without the secret. */
+/** Encrypts data in the store, and detects data that was written without the secret. */
 export interface Sealing {
   /**
    * Name of anything that must not be readable where it is stored: of an entry, a budget, a caller, a partition.
@@ -24,8 +22,6 @@ export interface Sealing {
   readonly seal: (name: string, text: string) => Buffer;
   /** The data encrypted under this name; `null` for anything else. Never throws. */
   readonly open: (name: string, sealed: Buffer) => string | null;
-  /** Of secret and format: equal in processes that understand each other. Reveals nothing of the secret. */
-  readonly fingerprint: string;
 }
 
 /** Sealing under keys that are derived from a secret, one for each use. The secret must be hard to guess. */
@@ -63,8 +59,5 @@ export function createSealing(secret: string): Sealing {
         return null;
       }
     },
-    fingerprint: derived(`fingerprint ${STATE_FORMAT}`)
-      .toString('base64url')
-      .slice(0, NAME_CHARACTERS),
   };
 }

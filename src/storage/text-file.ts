@@ -7,9 +7,7 @@ import {
   renameSync,
   rmSync,
   writeFileSync,
-  writeSync,
 } from 'node:fs';
-import { loopTurns } from '../scheduling/loop-turns.ts';
 
 /** Without waiting for the other end of a pipe, and without taking a terminal for its own. */
 const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
@@ -57,44 +55,6 @@ export function readTextFileIfThere(path: string, maxBytes: number): string | nu
 /** Whether an error of the file system says that there is no file of that name. */
 function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
-}
-
-/**
- * Writes a text as UTF-8 into an open file, synchronously.
- * @throws the error of the file system, and an error `ENOSPC` if a full disk has taken only a part of the text.
- */
-export function writeWhole(file: number, text: string): void {
-  if (text === '') return;
-  const bytes = Buffer.from(text);
-  if (writeSync(file, bytes) < bytes.length) throw new Error('ENOSPC');
-}
-
-/** Lines written in one turn of the event loop, and their characters. */
-const LINES_A_TURN = 500;
-const CHARACTERS_A_TURN = 128 * 1024;
-
-/**
- * Writes lines, each with its line break, into an open file, in turns of the event loop.
- * @throws as `writeWhole` does, and an error if `isClosed` is true after a turn.
- */
-export async function writeLines(
-  file: number,
-  lines: Iterable<string>,
-  isClosed: () => boolean,
-): Promise<void> {
-  let turn: string[] = [];
-  let characters = 0;
-  for (const line of lines) {
-    turn.push(line);
-    characters += line.length;
-    if (turn.length < LINES_A_TURN && characters < CHARACTERS_A_TURN) continue;
-    writeWhole(file, turn.join(''));
-    turn = [];
-    characters = 0;
-    await loopTurns.turn();
-    if (isClosed()) throw new Error('closed');
-  }
-  writeWhole(file, turn.join(''));
 }
 
 /**

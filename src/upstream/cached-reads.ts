@@ -251,31 +251,26 @@ export class CachedReads {
   }
 
   /** Makes every entry with one of these tags invalid. See `Cache.touch`. */
-  touch(tags: readonly string[], credential: Credential, permit?: string): void {
+  touch(tags: readonly string[], credential: Credential): void {
     const { cache, saved } = this.#options;
-    const scoped = this.tagsOf(tags, credential);
-    cache.touch(scoped);
-    saved?.wrote('touched', scoped, credential, permit);
+    cache.touch(this.tagsOf(tags, credential));
+    saved?.wrote('touched', tags, credential);
   }
 
   /** Marks every entry with one of these tags as a fallback. See `Cache.doubt`. */
-  doubt(tags: readonly string[], credential: Credential, permit?: string): void {
+  doubt(tags: readonly string[], credential: Credential): void {
     const { cache, saved } = this.#options;
-    const scoped = this.tagsOf(tags, credential);
-    cache.doubt(scoped);
-    saved?.wrote('doubted', scoped, credential, permit);
+    cache.doubt(this.tagsOf(tags, credential));
+    saved?.wrote('doubted', tags, credential);
   }
 
-  /**
-   * Notes, for the case that this process ends before the outcome is known, that a write with these scoped tags is about
-   * to be sent in the slot `permit`.
-   */
-  sends(tags: readonly string[], credential: Credential, permit: string): void {
-    this.#options.saved?.sends(tags, credential, permit);
+  /** A write that can affect responses with these tags is about to be sent in a slot: the next process must know it. */
+  sends(tags: readonly string[], credential: Credential, slot: string): void {
+    this.#options.saved?.sends(tags, credential, slot);
   }
 
-  /** The write of a slot was not sent, or has had no effect: nothing if `touch` or `doubt` was called for it. */
-  unsent(credential: Credential, permit: string): void {
-    this.#options.saved?.unsent(credential, permit);
+  /** The write of a slot is over, or was not sent. */
+  sent(credential: Credential, slot: string): void {
+    this.#options.saved?.sent(credential, slot);
   }
 }

@@ -69,7 +69,6 @@ const SETTLE_MS = 5000;
 export class Client {
   readonly #options: ClientOptions;
   readonly #refresher: Refresher;
-  readonly #saved: SavedReads | undefined;
   readonly #wire: Wire;
   /** The budgets of all keys in use. */
   readonly budgets: Budgets;
@@ -104,7 +103,6 @@ export class Client {
     const cached = new CachedReads({ ...kept, authorization, counts, saved });
     const world = { budgets, cached, clock, counts, events, upstream, wire };
     this.#refresher = refresher;
-    this.#saved = saved;
     this.#wire = wire;
     this.budgets = budgets;
     this.inFlight = inFlight;
@@ -129,8 +127,8 @@ export class Client {
   }
 
   #savedReads(): SavedReads | undefined {
-    const { baseUrl, clock, savedCache: saved, timeZone } = this.#options;
-    return saved && new SavedReads({ upstream: this.upstream, baseUrl, timeZone, clock, saved });
+    const { baseUrl, savedCache: saved, timeZone } = this.#options;
+    return saved && new SavedReads({ upstream: this.upstream, baseUrl, timeZone, saved });
   }
 
   #newBudgets(): Budgets {
@@ -184,11 +182,6 @@ export class Client {
   /** The state of the budget of a credential's key. Costs nothing. */
   budgetState(credential: Credential): KeyState {
     return this.budgets.stateOf(credential);
-  }
-
-  /** Whether the process before has saved responses to reads with this key. */
-  hasSaved(credential: Credential): boolean {
-    return this.#saved?.has(credential) ?? false;
   }
 
   /** What is recorded of counts over time; absent if nothing is. */

@@ -1,7 +1,7 @@
 import type { Credential } from '../auth/credential.ts';
 import { GatewayError } from '../errors.ts';
 import { inBackground } from '../scheduling/at-once.ts';
-import type { Budget, Slot } from './budget/budget.ts';
+import type { Budget } from './budget/budget.ts';
 import type { Budgets } from './budget/budgets.ts';
 import type { CachedReads } from './cached-reads.ts';
 import type { CountHistory } from './count-history.ts';
@@ -22,9 +22,9 @@ import type { Wire } from './wire/wire.ts';
 interface Unshared<T> {
   readonly call: Call<T>;
   readonly lane: 'write' | 'interactive';
-  /** The scoped tags that it can invalidate, if it is a write. */
+  /** The tags that it can invalidate, if it is a write. */
   readonly tags: readonly string[];
-  readonly settle: (answered: Answered<T>, slot: Slot) => Outcome<T>;
+  readonly settle: (answered: Answered<T>) => Outcome<T>;
   readonly record?: SendRecord<T> | undefined;
   /** Its place among the writers of its row. */
   readonly lock?: RowLock | undefined;
@@ -69,16 +69,16 @@ export class Writes {
   ): Promise<T> {
     const { credential } = access;
     const { cached } = this.#options;
-    const tags = cached.tagsOf(write.mayTouch ?? write.touches(null), credential);
-    const settle = (answered: Answered<T>, { id }: Slot): Outcome<T> => {
+    const tags = write.mayTouch ?? write.touches(null);
+    const settle = (answered: Answered<T>): Outcome<T> => {
       if (answered.kind === 'value') {
         const { value } = answered;
         this.#ends(write, credential, true);
         access.caller.receipt.messages.add(answered.message());
-        cached.touch(write.touches(value), credential, id);
+        cached.touch(write.touches(value), credential);
         return { value };
       }
-      return this.#settleFailed(write, answered.failure, { credential, id });
+      return this.#settleFailed(write, answered.failure, credential);
     };
     return this.#send({ call: write, lane: 'write', tags, settle, ...more }, access);
   }
@@ -89,18 +89,14 @@ export class Writes {
     this.#options.cached.touch(write.touches(value), credential);
   }
 
-  #settleFailed<T>(
-    write: Write<T>,
-    failure: Failure,
-    { credential, id }: { readonly credential: Credential; readonly id: string | undefined },
-  ): Outcome<T> {
+  #settleFailed<T>(write: Write<T>, failure: Failure, credential: Credential): Outcome<T> {
     const { cached, upstream } = this.#options;
     const error: GatewayError = writeError(upstream, failure, write.check);
     // A response "not found" means that cached data of the object is also outdated.
     const isOutdated = !(failure instanceof WireError) && failure.kind === 'absent';
     if (isOutdated || error.code === 'OUTCOME_UNKNOWN') this.#ends(write, credential, isOutdated);
-    if (isOutdated) cached.touch(write.touches(null), credential, id);
-    else if (error.code === 'OUTCOME_UNKNOWN') cached.doubt(write.touches(null), credential, id);
+    if (isOutdated) cached.touch(write.touches(null), credential);
+    else if (error.code === 'OUTCOME_UNKNOWN') cached.doubt(write.touches(null), credential);
     return { error };
   }
 
@@ -199,16 +195,18 @@ export class Writes {
     const key = `unshared ${this.#count}`;
     for (let turn = await waiters.turn(); turn; turn = await waiters.turn()) {
       const slot = turn;
+      // With the slot and the record in one transaction.
+      if (tags.length > 0) cached.sends(tags, credential, slot.id);
       if (record) {
         const recorded = record.leaving();
         if (recorded) await recorded;
         if (waiters.leaveIfUnwanted(slot)) {
           record.stayed();
+          cached.sent(credential, slot.id);
           return null;
         }
       }
       let answer: Answered<T> | undefined;
-      if (tags.length > 0) cached.sends(tags, credential, slot.id);
       const outcome = await attempt({ waiters, wire }, slot, {
         call,
         credential,
@@ -216,12 +214,12 @@ export class Writes {
         renews: false,
         settle: (answered) => {
           answer = answered;
-          const one = settle(answered, slot);
+          const one = settle(answered);
           slot.end(answered.feedback);
           return one;
         },
       });
-      cached.unsent(credential, slot.id);
+      if (tags.length > 0) cached.sent(credential, slot.id);
       if (record && !answer) record.stayed(outcome);
       if (!outcome) continue;
       try {

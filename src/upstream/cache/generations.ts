@@ -1,4 +1,5 @@
-import type { WriteKind } from './saved/saved-lines.ts';
+/** How a write has affected responses: it certainly or perhaps has changed them. */
+export type WriteKind = 'touched' | 'doubted';
 
 /**
  * How a response can be used, as far as writes are concerned:
@@ -54,9 +55,8 @@ export class Generations {
   }
 
   /** Continues the numbers of the process before. */
-  resume(latest: number, floor: number): void {
+  resume(latest: number): void {
     this.#latest = latest;
-    this.#floor = floor;
   }
 
   /** Adds a write of the process before. */
@@ -64,16 +64,6 @@ export class Generations {
     if (this.#makeRoom(tags.length)) return;
     const latest = kind === 'touched' ? this.#touched : this.#doubted;
     for (const tag of tags) latest.set(tag, Math.max(latest.get(tag) ?? 0, generation));
-  }
-
-  /** The latest write of each kind that affected each tag. Writes may be added during the iteration. */
-  *writes(): Generator<{
-    readonly kind: WriteKind;
-    readonly tag: string;
-    readonly generation: number;
-  }> {
-    for (const [tag, generation] of this.#touched) yield { kind: 'touched', tag, generation };
-    for (const [tag, generation] of this.#doubted) yield { kind: 'doubted', tag, generation };
   }
 
   /** Whether no write, with any outcome, has affected one of these tags since a generation. */

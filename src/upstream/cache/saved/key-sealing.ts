@@ -1,72 +1,72 @@
-import { createSealing } from '../../../storage/sealing.ts';
-import { decodeEntry, encodeEntry, type StoredEntry } from '../../../storage/stored-entry.ts';
+import { createSealing, type Sealing } from '../../../storage/sealing.ts';
 import type { Read } from '../../request.ts';
 import { identityOfRead } from '../key.ts';
 
-/** A longer response is not saved: it would block the event loop. */
+/** Raised when the values below, or those that decoders make, change: what was sealed before is then not opened. */
+const FORMAT = 3;
+/** A longer response is not saved, in characters: it would block the event loop. */
 const LONGEST = 1024 * 1024;
-/** A response to save. */
-interface Saveable {
-  readonly value: unknown;
-  readonly bytes: number;
-  /** When its request was granted, in milliseconds since 1970. */
-  readonly storedAt: number;
-  readonly generation: number;
+const NUMBER_BYTES = 8;
+
+/** Numbers, and what is sealed together with them. */
+interface Row {
+  readonly numbers: readonly number[];
+  readonly sealed: Buffer;
 }
 
 /**
- * Seals what is saved of one API key of an upstream under the API key itself: the file reveals neither key nor data, and another key finds nothing in it.
+ * Seals what is saved of one API key of an upstream under the API key itself: the store reveals neither key nor data, and
+ * another key finds nothing in it.
  */
 export class KeySealing {
-  /** The scope of its cache entries. */
+  /** The scope of its cache entries in this process. */
   readonly scope: string;
-  /** Names the key in the file, equally in every process. */
-  readonly print: string;
-  readonly #sealing: ReturnType<typeof createSealing>;
+  /** Names the key in the store, equally in every process. */
+  readonly name: string;
+  readonly #sealing: Sealing;
 
   /** `secret` is the API key, with everything else that the meaning of a response depends on. */
   constructor(scope: string, secret: string) {
     this.scope = scope;
     this.#sealing = createSealing(secret);
-    this.print = this.#sealing.fingerprint;
+    this.name = this.#sealing.name('key', '');
   }
 
-  /** The name of the response to a read in the file, equal in every process. */
-  nameOf(read: Read<unknown>): string {
+  /** The name of the response to a read, equal in every process. */
+  nameOfRead(read: Read<unknown>): string {
     return this.#sealing.name('entry', identityOfRead(read));
   }
 
-  /** Seals a response; `null` if it is too long. */
-  sealEntry(name: string, { bytes, generation: asOf, storedAt, value }: Saveable): string | null {
-    const text = encodeEntry({ storedAt, asOf, value, bytes });
-    return text.length > LONGEST ? null : this.#seal(`entry ${name}`, text);
+  /** The name of a tag, equal in every process. */
+  nameOfTag(tag: string): string {
+    return this.#sealing.name('tag', tag);
   }
 
-  /** Opens what `sealEntry` has sealed; `null` for anything else. Never throws. */
-  openEntry(name: string, sealed: string): StoredEntry | null {
-    const text = this.#open(`entry ${name}`, sealed);
-    return text === null ? null : decodeEntry(text);
+  /** Seals a value with numbers that can be read without the key; `null` if it is too long. */
+  seal(name: string, numbers: readonly number[], value: unknown): Buffer | null {
+    const text = JSON.stringify(value);
+    if (text.length > LONGEST) return null;
+    const head = Buffer.alloc(numbers.length * NUMBER_BYTES);
+    for (const [at, number] of numbers.entries()) head.writeDoubleBE(number, at * NUMBER_BYTES);
+    return Buffer.concat([head, this.#sealing.seal(bound(name, numbers), text)]);
   }
 
-  /** Seals tags in the scope of the cache. */
-  sealTags(tags: readonly string[]): string {
-    const from = this.scope.length + 1;
-    return this.#seal('tags', JSON.stringify(tags.map((tag) => tag.slice(from))));
+  /** Opens what `seal` has sealed under this name; undefined for anything else. Never throws. */
+  open(name: string, { numbers, sealed }: Row): unknown {
+    const text = this.#sealing.open(bound(name, numbers), sealed);
+    return text === null ? undefined : JSON.parse(text);
   }
+}
 
-  /** Opens what `sealTags` has sealed; `null` for anything else. Never throws. */
-  openTags(sealed: string): string[] | null {
-    const text = this.#open('tags', sealed);
-    if (text === null) return null;
-    const tags: unknown = JSON.parse(text);
-    return Array.isArray(tags) ? tags.map((tag) => `${this.scope} ${tag}`) : null;
-  }
+/** Splits what `seal` returns: the first `count` numbers and the rest, which may be damaged. */
+export function rowOf(value: Buffer, count: number): Row {
+  const from = count * NUMBER_BYTES;
+  const numbers = Array.from({ length: count }, (_, at) =>
+    value.length < from ? Number.NaN : value.readDoubleBE(at * NUMBER_BYTES),
+  );
+  return { numbers, sealed: value.subarray(from) };
+}
 
-  #seal(name: string, text: string): string {
-    return this.#sealing.seal(name, text).toString('base64');
-  }
-
-  #open(name: string, sealed: string): string | null {
-    return this.#sealing.open(name, Buffer.from(sealed, 'base64'));
-  }
+function bound(name: string, numbers: readonly number[]): string {
+  return [FORMAT, name, ...numbers].join(' ');
 }

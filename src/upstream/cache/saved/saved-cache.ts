@@ -1,138 +1,88 @@
-import { readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { reasonOf } from '../../../errors.ts';
 import { inBackground } from '../../../scheduling/at-once.ts';
 import { type Clock, momentOf } from '../../../scheduling/clock.ts';
 import { loopTurns } from '../../../scheduling/loop-turns.ts';
-import { AppendedFile } from '../../../storage/appended-file.ts';
-import { readTextFileIfThere } from '../../../storage/text-file.ts';
-import type { Cache, CacheEntry } from '../cache.ts';
-import type { Generations } from '../generations.ts';
-import type { KeySealing } from './key-sealing.ts';
-import {
-  closedLine,
-  entryLine,
-  floorLine,
-  processLine,
-  readSavedLines,
-  type SavedEntry,
-  type SavedKey,
-  type SavedLines,
-  savedHeadLine,
-  sendLine,
-  unsentLine,
-  type WriteKind,
-  writeLine,
-} from './saved-lines.ts';
+import type { Store } from '../../../store/store.ts';
+import type { Answer, Cache, CacheEntry } from '../cache.ts';
+import type { Generations, WriteKind } from '../generations.ts';
+import { type KeySealing, rowOf } from './key-sealing.ts';
 
-const FILE = 'cache.log';
-/** By how much the file can exceed twice the size of a snapshot, in bytes. */
-const LONGEST_REST = 16 * 1024 * 1024;
-/** How often saved entries that have expired are removed from memory, in milliseconds. */
+/** `cache/<kind>/<name of the key>/<name>` */
+const ALL = { from: 'cache/', to: 'cache0' };
+/** How often saved entries that have expired are removed, in milliseconds. */
 const PRUNE_MS = 60_000;
 
 interface SavedCacheOptions {
-  readonly folder: string;
+  readonly store: Store;
   readonly clock: Clock;
-  /** Maximum size of the file, in bytes. */
+  /** Maximum size of the entries, in bytes. */
   readonly maxBytes: number;
   readonly cache: Cache;
   readonly generations: Generations;
-  /** Whether the folder is still this process's own. */
-  readonly isOwned: () => boolean;
   /** Reports to the operator, in one sentence. */
   readonly complain: (sentence: string) => void;
-  /** Called with the number of entries that were saved by the process before. */
-  readonly loaded: (entries: number) => void;
 }
 
-/** Where an entry of the cache is in the file. */
-export interface SavedPlace {
-  readonly sealing: KeySealing;
-  readonly name: string;
-  readonly bytes: number;
+/** An entry of the process before. */
+interface SavedEntry {
+  /** When its request was granted, in milliseconds since 1970. */
+  readonly storedAt: number;
+  /** When it is of no use any more, in milliseconds since 1970. */
+  readonly until: number;
+  readonly row: Buffer;
 }
 
-/** An entry that is not in the file yet. */
+/** What the process before has saved of one API key. */
+interface SavedKey {
+  readonly entries: Map<string, SavedEntry>;
+  /** The writes that have affected entries, or were being sent, with the names of their rows. */
+  readonly writes: [row: string, value: Buffer][];
+}
+
+/** An entry that is not in the store yet. */
 interface Unsaved {
   readonly key: string;
   readonly entry: CacheEntry;
+  readonly name: string;
+  readonly bytes: number;
+  readonly sealing: KeySealing;
 }
 
 /**
- * The cache in `STATE_DIR`: the entries, and the writes that have affected responses. Each entry is added soon after
- * its response, and each write before its caller has the result, so that a killed process loses nothing that matters.
- * What the process before has saved is opened when it is first requested. Costs no upstream request.
+ * The cache in the store: the entries, the writes that have affected them, and the writes that are being sent. Each entry
+ * is saved soon after its response. Nothing waits for the transaction of the outcome of a write: until it is committed,
+ * the write is one that is being sent, and the next process takes it for one that has happened. What the process before has
+ * saved is opened when it is first requested. Costs no upstream request.
  */
 export class SavedCache {
   readonly #options: SavedCacheOptions;
-  readonly #file: AppendedFile;
-  /** The sealing of each key in use, by the scope of its cache entries. */
-  readonly #sealings = new Map<string, KeySealing>();
-  /** What is in the file and not in the cache, or in both, by the print of the key. */
-  readonly #keys: Map<string, SavedKey>;
-  readonly #places = new WeakMap<CacheEntry, SavedPlace>();
+  /** What was loaded and is not in the cache, by the name of the key. */
+  readonly #keys = new Map<string, SavedKey>();
+  /** The sizes of the entries in the store, the oldest first, by their rows. */
+  readonly #sizes = new Map<string, number>();
+  #bytes = 0;
   readonly #unsaved: Unsaved[] = [];
-  /** The lines of requests of writes under way. */
-  readonly #sends = new Map<string, string>();
   #isSaving = false;
-  #floor: number;
-  #hasComplained = false;
+  /** Entries from before it are not in the store. */
+  #floor = 0;
+  /** The generation of the writes that the process before was sending: after all that it has saved. */
+  #resumedAt = 0;
 
-  constructor(options: SavedCacheOptions) {
+  private constructor(options: SavedCacheOptions) {
     this.#options = options;
-    const { clock, complain, folder, generations, isOwned } = options;
-    const path = join(folder, FILE);
-    const before = this.#load(path);
-    this.#keys = before?.keys ?? new Map();
-    this.#floor = before?.floor ?? 0;
-    generations.resume(before?.generation ?? 0, this.#floor);
-    this.#file = new AppendedFile({
-      path,
-      clock,
-      isOwned,
-      snapshot: () => this.#snapshot(),
-      setAside: () => rmSync(path),
-      replaced: () => {
-        this.#hasComplained = false;
-      },
-      failed: (reason) => {
-        if (this.#hasComplained) return;
-        this.#hasComplained = true;
-        complain(
-          `STATE_DIR ${folder}: ${FILE} cannot be written (${reason}). The cache starts empty at the next start, unless it can be written again.`,
-        );
-      },
-    });
-    if (before) {
-      this.#file.resume(before.bytes);
-      this.#file.append(processLine(bootId(), clock.wall()));
-    } else this.#file.begin();
-    this.#pruneLater();
   }
 
-  /** Whether the process before has saved responses of a key that were not all replaced since. */
-  has({ print }: KeySealing): boolean {
-    return this.#keys.has(print);
+  /** Reads what the process before has saved. */
+  static async load(options: SavedCacheOptions): Promise<SavedCache> {
+    const saved = new SavedCache(options);
+    await saved.#load();
+    return saved;
   }
 
-  /**
-   * Reports what was loaded; `areOwn` is whether one of the gateway's own keys can open it, and null if only callers have
-   * keys.
-   */
-  report(areOwn: boolean | null): void {
-    const { complain, folder, loaded } = this.#options;
-    let entries = 0;
-    for (const key of this.#keys.values()) entries += key.entries.size;
-    if (entries === 0) return;
-    if (areOwn !== false) {
-      loaded(entries);
-      return;
-    }
-    this.#keys.clear();
-    complain(
-      `STATE_DIR ${folder}: ${FILE} was saved with another API key, base URL or time zone. The cache starts empty.`,
-    );
+  /** Number of loaded entries that are not in the cache. */
+  get size(): number {
+    let size = 0;
+    for (const { entries } of this.#keys.values()) size += entries.size;
+    return size;
   }
 
   /** Whether there is nothing to recall. */
@@ -140,99 +90,130 @@ export class SavedCache {
     return this.#keys.size === 0;
   }
 
-  /** The sealing of the key whose entries are in a scope; undefined if it was not used yet. */
-  sealingOf(scope: string): KeySealing | undefined {
-    return this.#sealings.get(scope);
+  /** Whether loaded entries of a key are not in the cache. */
+  has({ name }: KeySealing): boolean {
+    return this.#keys.has(name);
   }
 
-  /** Adds a key that is in use from now on, and the writes of the process before that concern it. */
+  /** Adds the writes of the process before that concern a key, before it is first used. */
   use(sealing: KeySealing): void {
-    this.#sealings.set(sealing.scope, sealing);
-    const saved = this.#keys.get(sealing.print);
-    for (const { generation, kind, sealed } of saved?.writes.splice(0) ?? []) {
-      const tags = sealing.openTags(sealed);
-      if (tags) this.#options.generations.restore(kind, tags, generation);
+    const { generations, store } = this.#options;
+    const key = this.#keys.get(sealing.name);
+    for (const [row, value] of key?.writes.splice(0) ?? []) {
+      const isSend = kindOf(row) === 'send';
+      const { numbers, sealed } = rowOf(value, isSend ? 0 : 1);
+      const tags = sealing.open(row, { numbers, sealed });
+      const [generation = this.#resumedAt] = numbers;
+      if (isSend) store.delete(row);
       // It is not known which entries are outdated.
-      else this.#keys.delete(sealing.print);
+      if (!Array.isArray(tags))
+        for (const name of key?.entries.keys() ?? []) this.remove(sealing, name);
+      else if (isSend) this.#put('touched', tags, generation, sealing);
+      if (Array.isArray(tags)) {
+        const kind = kindOf(row) === 'doubted' ? 'doubted' : 'touched';
+        generations.restore(
+          kind,
+          tags.map((tag) => `${sealing.scope} ${tag}`),
+          generation,
+        );
+      }
     }
+    this.#forgetOutdated();
+    if (key?.entries.size === 0) this.#keys.delete(sealing.name);
   }
 
-  /** The saved entry of a name; undefined if there is none. */
-  find({ print }: KeySealing, name: string): SavedEntry | undefined {
-    return this.#keys.get(print)?.entries.get(name);
+  /** Opens the saved entry of a name; undefined if there is none. */
+  find(sealing: KeySealing, name: string): Answer | undefined {
+    const found = this.#keys.get(sealing.name)?.entries.get(name);
+    if (!found) return undefined;
+    const { now, wall } = momentOf(this.#options.clock);
+    const { storedAt, until } = found;
+    const row = rowOf(found.row, 4);
+    const [, , generation = 0, bytes = 0] = row.numbers;
+    const isUsable = storedAt <= wall && wall < until;
+    const value = isUsable ? sealing.open(rowName('entry', sealing, name), row) : undefined;
+    if (value === undefined) return undefined;
+    return { value, bytes, stamp: { storedAt: now - (wall - storedAt), generation } };
   }
 
-  /** Removes the saved entry of a name, which is outdated. */
-  remove({ print }: KeySealing, name: string): void {
-    const saved = this.#keys.get(print);
-    saved?.entries.delete(name);
-    if (saved?.entries.size === 0 && saved.writes.length === 0) this.#keys.delete(print);
+  /** Forgets a loaded entry: it is in the cache. */
+  adopted(sealing: KeySealing, name: string): void {
+    const key = this.#keys.get(sealing.name);
+    key?.entries.delete(name);
+    if (key?.entries.size === 0) this.#keys.delete(sealing.name);
+  }
+
+  /** Removes an entry, which is outdated. */
+  remove(sealing: KeySealing, name: string): void {
+    this.adopted(sealing, name);
+    this.#delete(rowName('entry', sealing, name));
   }
 
   /** Saves an entry of the cache, in a later turn of the event loop. */
-  save(key: string, entry: CacheEntry, place: SavedPlace): void {
-    this.#places.set(entry, place);
-    this.remove(place.sealing, place.name);
-    this.#unsaved.push({ key, entry });
+  save(unsaved: Unsaved): void {
+    this.adopted(unsaved.sealing, unsaved.name);
+    this.#unsaved.push(unsaved);
     if (!this.#isSaving) inBackground(this.#saveAll());
   }
 
-  /** Notes a write that has affected responses with these tags: in the file when this returns. */
-  wrote(kind: WriteKind, tags: readonly string[], sealing: KeySealing, permit?: string): void {
-    const { floor, latest: generation } = this.#options.generations;
-    if (floor > this.#floor) {
-      this.#floor = floor;
-      this.#file.append(floorLine(floor));
-    }
-    const { print } = sealing;
-    if (permit !== undefined) this.#sends.delete(`${print} ${permit}`);
-    const sealed = sealing.sealTags(tags);
-    this.#file.append(writeLine(print, { kind, generation, sealed }, permit));
+  /** Saves that a write has affected responses with these tags, without their scope. */
+  wrote(kind: WriteKind, tags: readonly string[], sealing: KeySealing): void {
+    this.#forgetOutdated();
+    this.#put(kind, tags, this.#options.generations.latest, sealing);
   }
 
-  /** Notes that a write that can affect responses with these tags is about to be sent. */
-  sends(tags: readonly string[], sealing: KeySealing, permit: string): void {
-    const line = sendLine(sealing.print, permit, sealing.sealTags(tags));
-    this.#sends.set(`${sealing.print} ${permit}`, line);
-    this.#file.append(line);
+  /** Saves that a write that can affect responses with these tags is about to be sent in a slot. */
+  sends(tags: readonly string[], sealing: KeySealing, slot: string): void {
+    const row = rowName('send', sealing, slot);
+    const value = sealing.seal(row, [], tags);
+    if (value) this.#options.store.put(row, value);
   }
 
-  /** Notes that the request of a permit has affected nothing. */
-  unsent({ print }: KeySealing, permit: string): void {
-    if (this.#sends.delete(`${print} ${permit}`)) this.#file.append(unsentLine(print, permit));
+  /** Saves that the request of a slot is over: in the transaction of its outcome. */
+  sent(sealing: KeySealing, slot: string): void {
+    this.#options.store.delete(rowName('send', sealing, slot));
   }
 
-  /** Saves what is not saved yet, so that it survives the end of the machine. */
-  async close(): Promise<void> {
-    for (const each of this.#unsaved.splice(0)) this.#append(each);
-    this.#file.append(closedLine(this.#options.clock.wall()));
-    await this.#file.save();
-    this.#file.close();
+  /** Saves what is not saved yet. */
+  close(): void {
+    for (const each of this.#unsaved.splice(0)) this.#save(each);
   }
 
-  /** Reads the file of the process before; `null` if there is none, or none that can be used. */
-  #load(path: string): SavedLines | null {
-    const { clock, complain, folder, maxBytes } = this.#options;
-    const without = (why: string): null => {
-      complain(`STATE_DIR ${folder}: ${FILE} ${why}. The cache starts empty.`);
-      return null;
-    };
-    try {
-      // Between two rewrites it can be larger.
-      const text = readTextFileIfThere(path, 2 * maxBytes + LONGEST_REST);
-      if (text === null) return null;
-      const lines = readSavedLines(text);
-      if (!lines) return without('is damaged or has another version');
-      if (lines.wall > clock.wall()) {
-        return without('cannot be used, because the system clock was set back');
+  async #load(): Promise<void> {
+    const { clock, complain, generations, store } = this.#options;
+    const entries: [row: string, SavedEntry][] = [];
+    let latest = 0;
+    for await (const [row, value] of store.read(ALL)) {
+      const [, kind, key = '', name = ''] = row.split('/');
+      const known: SavedKey = this.#keys.get(key) ?? { entries: new Map(), writes: [] };
+      this.#keys.set(key, known);
+      if (kind === 'entry') {
+        const [storedAt = 0, until = 0, generation = 0] = rowOf(value, 4).numbers;
+        if (!(until > clock.wall())) {
+          store.delete(row);
+          continue;
+        }
+        const entry = { storedAt, until, row: value };
+        known.entries.set(name, entry);
+        entries.push([row, entry]);
+        latest = Math.max(latest, generation);
+      } else {
+        known.writes.push([row, value]);
+        if (kind !== 'send') latest = Math.max(latest, rowOf(value, 1).numbers[0] || 0);
       }
-      if (!lines.isClosed && lines.boot !== bootId()) {
-        return without('can lack writes, because the machine was restarted while it was in use');
-      }
-      return lines;
-    } catch (error) {
-      return without(`cannot be read (${reasonOf(error)})`);
     }
+    for (const [name, { entries: own, writes }] of this.#keys) {
+      if (own.size === 0 && writes.length === 0) this.#keys.delete(name);
+    }
+    this.#resumedAt = latest + 1;
+    generations.resume(this.#resumedAt);
+    entries.sort(([, a], [, b]) => a.storedAt - b.storedAt);
+    for (const [row, { row: value }] of entries) this.#note(row, value.length);
+    if ((entries.at(-1)?.[1].storedAt ?? 0) > clock.wall()) {
+      complain('The system clock was set back. The cache starts empty.');
+      this.#clear();
+    }
+    this.#pruneLater();
   }
 
   async #saveAll(): Promise<void> {
@@ -241,117 +222,101 @@ export class SavedCache {
       while (this.#unsaved.length > 0) {
         await loopTurns.turn();
         const next = this.#unsaved.shift();
-        if (next) this.#append(next);
+        if (next) this.#save(next);
       }
     } finally {
       this.#isSaving = false;
     }
   }
 
-  #append({ entry, key }: Unsaved): void {
-    if (this.#options.cache.peek(key)?.entry !== entry) return;
-    const line = this.#lineOf(entry);
-    if (line !== null) this.#file.append(line);
-  }
-
-  #lineOf(entry: CacheEntry): string | null {
-    const place = this.#places.get(entry);
-    if (!place) return null;
-    const { bytes, name, sealing } = place;
+  #save({ bytes, entry, key, name, sealing }: Unsaved): void {
+    const { cache, clock, maxBytes, store } = this.#options;
+    if (cache.peek(key)?.entry !== entry) return;
     const { freshness, stamp, value } = entry;
-    const { now, wall } = momentOf(this.#options.clock);
+    const { now, wall } = momentOf(clock);
     // Rounded, so that no entry appears to be younger than it is.
     const storedAt = Math.floor(wall - (now - stamp.storedAt));
     const { ttlMs, staleIfErrorMs, staleWhileRevalidateMs } = freshness;
     const until = storedAt + ttlMs + staleWhileRevalidateMs + staleIfErrorMs;
-    const { generation } = stamp;
-    const sealed =
-      until > wall ? sealing.sealEntry(name, { bytes, generation, storedAt, value }) : null;
-    return sealed && entryLine(sealing.print, { name, generation, until, sealed });
-  }
-
-  /** The whole content: the latest entries first, in at most half of the file. */
-  *#snapshot(): Generator<string> {
-    const { cache, clock, generations, maxBytes } = this.#options;
-    yield savedHeadLine(generations.latest, clock.wall());
-    yield processLine(bootId(), clock.wall());
-    if (this.#floor > 0) yield floorLine(this.#floor);
-    yield* this.#sends.values();
-    let left = maxBytes / 2;
-    let oldest = Number.POSITIVE_INFINITY;
-    const used = new Set<KeySealing>();
-    for (const { entry, key } of this.#entries()) {
-      if (cache.peek(key)?.entry !== entry) continue;
-      const line = this.#lineOf(entry);
-      if (line === null || line.length > left) continue;
-      left -= line.length;
-      oldest = Math.min(oldest, entry.stamp.generation);
-      const sealing = this.#places.get(entry)?.sealing;
-      if (sealing) used.add(sealing);
-      yield line;
-    }
-    for (const [print, { entries }] of this.#keys) {
-      for (const entry of entries.values()) {
-        const line = entryLine(print, entry);
-        if (entry.until <= clock.wall() || line.length > left) continue;
-        left -= line.length;
-        oldest = Math.min(oldest, entry.generation);
-        yield line;
-      }
-    }
-    yield* this.#writes(oldest);
-    this.#forgetUnused(used);
-  }
-
-  /** The entries of the cache that can be saved, the latest first. */
-  #entries(): Unsaved[] {
-    const { cache } = this.#options;
-    const found: Unsaved[] = [];
-    for (const key of cache.keys()) {
-      const entry = cache.peek(key)?.entry;
-      if (entry && this.#places.has(entry)) found.push({ key, entry });
-    }
-    return found.sort((a, b) => b.entry.stamp.storedAt - a.entry.stamp.storedAt);
-  }
-
-  /** The writes after a generation: earlier ones affect no entry. */
-  *#writes(after: number): Generator<string> {
-    for (const { generation, kind, tag } of this.#options.generations.writes()) {
-      const sealing = generation > after && this.#sealings.get(tag.slice(0, tag.indexOf(' ')));
-      if (!sealing) continue;
-      yield writeLine(sealing.print, { kind, generation, sealed: sealing.sealTags([tag]) });
-    }
-    for (const [print, { writes }] of this.#keys) {
-      for (const write of writes) if (write.generation > after) yield writeLine(print, write);
+    const row = rowName('entry', sealing, name);
+    const sealed = sealing.seal(row, [storedAt, until, stamp.generation, bytes], value);
+    this.#delete(row);
+    if (!sealed || sealed.length > maxBytes) return;
+    store.put(row, sealed);
+    this.#note(row, sealed.length);
+    for (const oldest of this.#sizes.keys()) {
+      if (this.#bytes <= maxBytes) return;
+      this.#delete(oldest);
     }
   }
 
-  /** Forgets the keys without entries. */
-  #forgetUnused(used: ReadonlySet<KeySealing>): void {
-    for (const [scope, sealing] of this.#sealings) {
-      if (!used.has(sealing) && !this.#keys.has(sealing.print)) this.#sealings.delete(scope);
+  #put(kind: WriteKind, tags: readonly string[], generation: number, sealing: KeySealing): void {
+    for (const tag of tags) {
+      // One for each tag, as in `Generations`: that bounds them.
+      const row = rowName(kind, sealing, sealing.nameOfTag(tag));
+      const value = sealing.seal(row, [generation], [tag]);
+      if (value) this.#options.store.put(row, value);
     }
   }
 
-  /** Removes saved entries that have expired. */
+  /** Removes what is of no use since `Generations` has forgotten writes. */
+  #forgetOutdated(): void {
+    const { floor } = this.#options.generations;
+    if (floor === this.#floor) return;
+    this.#floor = floor;
+    this.#clear();
+  }
+
+  /** Removes all but writes that are being sent. */
+  #clear(): void {
+    for (const kind of ['doubted', 'entry', 'touched']) {
+      this.#options.store.clear({ from: `cache/${kind}/`, to: `cache/${kind}0` });
+    }
+    this.#keys.clear();
+    this.#sizes.clear();
+    this.#bytes = 0;
+  }
+
+  #note(row: string, bytes: number): void {
+    this.#sizes.set(row, bytes);
+    this.#bytes += bytes;
+  }
+
+  #delete(row: string): void {
+    const bytes = this.#sizes.get(row);
+    if (bytes === undefined) return;
+    this.#sizes.delete(row);
+    this.#bytes -= bytes;
+    this.#options.store.delete(row);
+  }
+
+  /** Removes loaded entries that have expired. */
   #pruneLater(): void {
+    const { clock } = this.#options;
     if (this.isEmpty) return;
-    this.#options.clock.after(PRUNE_MS, () => {
-      const wall = this.#options.clock.wall();
-      for (const [print, { entries }] of this.#keys) {
-        for (const [name, { until }] of entries) if (until <= wall) entries.delete(name);
-        if (entries.size === 0) this.#keys.delete(print);
+    clock.after(PRUNE_MS, () => {
+      const wall = clock.wall();
+      for (const [key, { entries }] of this.#keys) {
+        for (const [name, { until }] of entries) {
+          if (until > wall) continue;
+          entries.delete(name);
+          this.#delete(`cache/entry/${key}/${name}`);
+        }
+        if (entries.size === 0) this.#keys.delete(key);
       }
       this.#pruneLater();
     });
   }
 }
 
-/** Names the current start of the machine; `-` if the system does not provide it. */
-function bootId(): string {
-  try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-  } catch {
-    return '-';
-  }
+function rowName(
+  kind: WriteKind | 'entry' | 'send',
+  { name: key }: KeySealing,
+  name: string,
+): string {
+  return `cache/${kind}/${key}/${name}`;
+}
+
+function kindOf(row: string): string | undefined {
+  return row.split('/')[1];
 }
