@@ -62,20 +62,6 @@ describe('a creation whose response was lost', () => {
     expect(again.report).toMatchObject({ outcome: 'REPLAYED', upstreamCalls: 0 });
   });
 
-  it('is found without a key too', async () => {
-    sandbox.links.fault({ kind: 'drop', applied: true, path: ADD, times: 1 });
-    const made = await ended(process.call().links.write(pixel));
-    expect(made).toMatchObject({ name: 'Summer', id: expect.any(Number) });
-    expect([adds(), reads().length]).toEqual([1, 1]);
-  });
-
-  it('is never sent again without a key', async () => {
-    sandbox.links.fault({ kind: 'drop', path: ADD, times: 1 });
-    const lost = await ended(process.call({ maxWaitMs: 100_000 }).links.write(pixel), 100_000);
-    expect(lost).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
-    expect([adds(), reads().length]).toEqual([1, 1]);
-  });
-
   it('is told at once to a caller that does not wait until it settles', async () => {
     sandbox.links.fault({ kind: 'drop', applied: true, path: ADD, times: 1 });
     const lost = await outcome(process.call({ key, maxWaitMs: SETTLE - 1 }).links.write(pixel));
@@ -123,23 +109,6 @@ describe('a creation whose response was lost', () => {
     expect(await ended(call.links.write(pixel))).toMatchObject({ name: 'Summer' });
     expect(call.report?.outcome).toBe('RECONCILED');
     expect(adds()).toBe(1);
-  });
-
-  it('is unknown while two rows may be the result', async () => {
-    sandbox.links.fault({ kind: 'drop', applied: true, path: ADD, times: 1 });
-    const other = await KeyedProcess.start(sandbox, { clock: process.clock });
-    const first = outcome(process.call({ key }).links.write(pixel));
-    await process.clock.settle();
-    await other.call().links.write(pixel);
-    await process.clock.advance(SETTLE);
-    const lost = await first;
-    expect(lost).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
-    const { candidates } = (lost as unknown as { details: { candidates: string[] } }).details;
-    const texts = candidates.map((id) => Buffer.from(id, 'base64url').toString());
-    expect(texts).toEqual([
-      expect.stringMatching(/^Pixel:\d+$/),
-      expect.stringMatching(/^Pixel:\d+$/),
-    ]);
   });
 
   it('is not confused with an equal row that another key has created', async () => {

@@ -30,20 +30,6 @@ function gate(): { readonly until: Promise<void>; readonly open: () => void } {
 const codeOf = (value: unknown): unknown => (value instanceof GatewayError ? value.code : value);
 
 describe('a write with a key', () => {
-  it('is executed once, and replayed with the same result', async () => {
-    const first = process.call({ key });
-    const made = await first.links.write(summer);
-    await process.clock.advance(1000);
-    const second = process.call({ key });
-    expect(await second.links.write(summer)).toEqual(made);
-    expect(received(sandbox)).toEqual([`POST ${ADD}`]);
-    expect(second.receipt.calls('LINKS')).toBe(0);
-    expect(first.report).toMatchObject({ outcome: 'EXECUTED', upstreamCalls: 1 });
-    const { firstAt } = first.report ?? {};
-    expect(second.report).toEqual({ outcome: 'REPLAYED', firstAt, upstreamCalls: 0 });
-    expect(process.ends.map(({ outcome: end }) => end)).toEqual(['executed', 'replayed']);
-  });
-
   it('is refused with another content, also while the first is under way', async () => {
     const { open, until } = gate();
     sandbox.links.fault({ kind: 'hold', until, path: ADD, times: 1 });
@@ -56,12 +42,6 @@ describe('a write with a key', () => {
     const third = process.call({ key, mutation: 'createPixel' }).links.write(summer);
     expect(codeOf(await outcome(third))).toBe('IDEMPOTENCY_KEY_REUSED');
     expect(received(sandbox)).toHaveLength(1);
-  });
-
-  it('belongs to its caller', async () => {
-    await process.call({ key }).links.write(summer);
-    await process.call({ key, who: 'another' }).links.write(summer);
-    expect(received(sandbox)).toHaveLength(2);
   });
 
   it('is sent once for a thousand callers at once', async () => {

@@ -65,13 +65,6 @@ describe('an update whose response was lost', () => {
     expect(received(sandbox)).toHaveLength(3);
   });
 
-  it('is not sent again without a key', async () => {
-    lose(`/api/channel/${id}/update`);
-    const lost = await outcome(process.call().links.write(update()));
-    expect(lost).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
-    expect(received(sandbox)).toHaveLength(1);
-  });
-
   it.each([
     ['stays unknown', { name: 'Renamed', slug: 'renamed' }, 'OUTCOME_UNKNOWN'],
     ['is rejected', { name: 'Renamed' }, 'UPSTREAM_REJECTED'],
@@ -100,19 +93,6 @@ describe('an update whose response was lost', () => {
 });
 
 describe('a deletion whose response was lost', () => {
-  it('is done when the second request does not find the row', async () => {
-    lose(`/api/channel/${id}/delete`);
-    const first = process.call({ key, mutation: 'deleteChannel' });
-    const lost = await outcome(first.links.write(deleteChannel(id)));
-    expect(lost).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
-    const call = process.call({ key, mutation: 'deleteChannel' });
-    expect(await call.links.write(deleteChannel(id))).toMatchObject({ id });
-    expect(call.report).toMatchObject({ outcome: 'RECONCILED', upstreamCalls: 1 });
-    const again = process.call({ key, mutation: 'deleteChannel' });
-    expect(await again.links.write(deleteChannel(id))).toMatchObject({ id });
-    expect(again.report?.outcome).toBe('REPLAYED');
-  });
-
   it('is rejected when its first request does not find the row', async () => {
     const call = process.call({ key, mutation: 'deleteChannel' });
     const rejected = await outcome(call.links.write(deleteChannel(999_999)));
