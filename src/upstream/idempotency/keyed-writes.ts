@@ -68,7 +68,7 @@ export class KeyedWrites {
     const { evidence } = write;
     if (key) return this.#once(new WriteCall({ write, access, lists, key }, this.#options), key);
     if (evidence?.kind !== 'creation') return writes.write(write, access);
-    return this.#runs.create(new WriteCall({ write, access, lists, key }, this.#options), evidence);
+    return this.#runs.own(new WriteCall({ write, access, lists, key }, this.#options));
   }
 
   #once<T>(call: WriteCall<T>, key: IdempotencyKey): Promise<T> {
@@ -86,7 +86,6 @@ export class KeyedWrites {
       if (!outcome)
         return this.#runs.own(
           call,
-          key,
           records.own(key, () => place.release()),
         );
       place.release();

@@ -23,7 +23,7 @@ export interface Ambiguity {
 
 /** The final outcome of a keyed write. */
 export type FinalOutcome =
-  /** `value` is the decoded result as JSON, without secrets; `list` is the path of the list that has a row more. */
+  /** `value` is the decoded result without secrets, stored as JSON; `list` is the path of the list that has a row more. */
   | { readonly kind: 'done'; readonly value: unknown; readonly list?: string | undefined }
   /** The upstream rejected it, with this sentence for the caller. */
   | { readonly kind: 'rejected'; readonly reason: string };

@@ -146,7 +146,7 @@ const ambiguities: readonly (readonly [string, Fault])[] = [
 ];
 
 /** No caller waits until the effect of a lost write is looked for. */
-export const NO_LOOK = { writeSettleMs: '20000' };
+const NO_LOOK = { writeSettleMs: '20000' };
 
 /** The tests that every write has in common: it is done once, or its outcome is reported as unknown. */
 export function behavesWhenDisturbed(stage: Stage, story: Story): void {

@@ -7,7 +7,6 @@ import { type Failure, outcomeOf } from '../../wire/failure.ts';
 import type { Ambiguity, FinalOutcome, OwnedRecord } from '../record.ts';
 import type { SendRecord } from '../send-record.ts';
 import type { Records } from '../store/records.ts';
-import { storedValue } from './stored-value.ts';
 
 /** A request under way takes no longer, in milliseconds: an upload ends when its sender does. */
 const LONGEST_MS = 86_400_000;
@@ -27,7 +26,7 @@ interface OwnedWriteOptions<T> {
 }
 
 /**
- * The record of a keyed write from its claim to its end: for the caller that owns it, and without this caller until a
+ * The record of a write from its claim to its end: for the caller that owns it, and without this caller until a
  * request under way is over.
  */
 export class OwnedWrite<T> implements SendRecord<T> {
@@ -123,11 +122,8 @@ export class OwnedWrite<T> implements SendRecord<T> {
     this.#isUnderWay = false;
     this.isOver = true;
     this.#options.onOver();
-    const stored =
-      outcome.kind === 'done'
-        ? { ...outcome, value: storedValue(outcome.value), list: this.#options.list }
-        : outcome;
-    this.#options.record.ended(stored);
+    const { list, record } = this.#options;
+    record.ended(outcome.kind === 'done' ? { ...outcome, list } : outcome);
   }
 
   /** More is known of a write whose outcome is not. */

@@ -53,10 +53,11 @@ export class WriteCall<T> {
     this.key?.report({ outcome, firstAt: new Date(firstAt).toISOString(), upstreamCalls });
   }
 
-  /** Emits its end; `settlesAt` is when a retry can find out what an unknown outcome is. */
+  /** Emits its end, if it has a key or its response was lost; `settlesAt` is when a retry can find out what an unknown outcome is. */
   emit(outcome: KeyedEnd, settlesAt: number | null = null): void {
     const { events, upstream } = this.#world;
     const { access, key, reads, write } = this;
+    if (!key && outcome !== 'reconciled' && outcome !== 'unknown') return;
     const { name, receipt } = access.caller;
     events?.emit('keyed', {
       upstream,

@@ -1,13 +1,13 @@
 import {
   BudgetExhausted,
   GatewayError,
-  OutcomeUnknown,
+  type OutcomeUnknown,
   type UpstreamName,
   UpstreamRejected,
 } from '../../../errors.ts';
 import type { AtOnce } from '../../../scheduling/at-once.ts';
 import type { Clock } from '../../../scheduling/clock.ts';
-import type { Creation, Write } from '../../request.ts';
+import type { Write } from '../../request.ts';
 import type { Writes } from '../../writes.ts';
 import type { IdempotencyKey } from '../idempotency-key.ts';
 import { LostCreations } from '../looks/lost-creations.ts';
@@ -15,7 +15,6 @@ import type { Ambiguity, OwnedRecord } from '../record.ts';
 import { CREATION, lockFor, type RowLock, type RowLocks, termsOf } from '../row-locks.ts';
 import type { Records } from '../store/records.ts';
 import { OwnedWrite } from './owned-write.ts';
-import { SendHold } from './send-hold.ts';
 import { unknownOutcome } from './unknown-outcome.ts';
 import type { WriteCall } from './write-call.ts';
 
@@ -35,8 +34,16 @@ const RETRY_AFTER_MS = 1000;
 /** The place of a creation that waits for no other. */
 const NO_LOCK: RowLock = { release: () => {} };
 
-/** Of a write whose effect was not looked for. */
-const NOTHING_SEEN = { candidates: [], isAbsent: false } as const;
+/** The record of a write without a key. */
+const NO_RECORD: OwnedRecord = {
+  firstAt: 0,
+  ambiguity: null,
+  sending() {},
+  unsent() {},
+  ended() {},
+  unknown() {},
+  release() {},
+};
 
 /** Executes writes: sends them, and finds the row of a creation whose response was lost. */
 export class WriteRuns {
@@ -48,38 +55,11 @@ export class WriteRuns {
     this.#lostCreations = new LostCreations(options);
   }
 
-  /** Executes a creation without a key: 1 upstream request, and at most 3 reads if its response was lost. */
-  async create<T>(call: WriteCall<T>, creation: Creation<T>): Promise<T> {
-    const { records, writes } = this.#options;
-    const { access, write } = call;
-    const entered = this.#enter(call);
-    const hold = new SendHold<T>(entered instanceof Promise ? await entered : entered);
-    try {
-      const baseline = this.#lostCreations.baseline(call, creation);
-      const sentAt = records.now;
-      let value: T;
-      try {
-        value = await writes.write(write, access, hold);
-      } catch (error) {
-        if (!(error instanceof OutcomeUnknown)) throw error;
-        const overAt = records.now;
-        const lost = { ...NOTHING_SEEN, attempts: 1, sentAt, overAt, baseline } as const;
-        const found = await this.#lostCreations.find(call, creation, lost);
-        if (found.kind !== 'done') {
-          const settlesAt = found.kind === 'unknown' ? found.settlesAt : null;
-          throw this.#unknown(call, { ...found.ambiguity, settlesAt, cause: error });
-        }
-        value = this.#found(call, found.value);
-      }
-      this.#lostCreations.created(call, creation, { baseline, value });
-      return value;
-    } finally {
-      hold.leave();
-    }
-  }
-
-  /** Executes a write whose record is owned: 1 upstream request, or the reads that look for the row of a creation. */
-  async own<T>(call: WriteCall<T>, key: IdempotencyKey, record: OwnedRecord): Promise<T> {
+  /**
+   * Executes a creation without a key, or a write whose record is owned: 1 upstream request, and at most 3 reads if the
+   * response to a creation was lost.
+   */
+  async own<T>(call: WriteCall<T>, record: OwnedRecord = NO_RECORD): Promise<T> {
     const { evidence } = call.write;
     const creation = evidence?.kind === 'creation' ? evidence : null;
     let place: RowLock | null;
@@ -93,7 +73,7 @@ export class WriteRuns {
     const owned = new OwnedWrite<T>({
       records: this.#options.records,
       record,
-      ambiguity: record.ambiguity ?? this.#suspicion(key),
+      ambiguity: record.ambiguity ?? this.#suspicion(call.key),
       baseline,
       list: creation?.list.path,
       refusedAgain: evidence?.kind === 'repeatable' ? evidence.refusedAgain : undefined,
@@ -198,13 +178,15 @@ export class WriteRuns {
   }
 
   /** What is assumed of an unknown key that may have been used; `null` if it is new. */
-  #suspicion({ madeAt }: IdempotencyKey): Ambiguity | null {
+  #suspicion(key: IdempotencyKey | null): Ambiguity | null {
+    if (!key) return null;
+    const { madeAt } = key;
     const { hasLost, knownSince, now } = this.#options.records;
     if (madeAt === null ? !hasLost : madeAt >= knownSince) return null;
     const sentAt = Math.min(now, madeAt ?? knownSince);
     // Its process has ended, or it was sent long ago.
     const overAt = Math.min(now, knownSince);
-    return { ...NOTHING_SEEN, attempts: 0, sentAt, overAt, baseline: null };
+    return { attempts: 0, sentAt, overAt, baseline: null, candidates: [], isAbsent: false };
   }
 
   /**

@@ -6,7 +6,7 @@ import type { Clock } from '../../../scheduling/clock.ts';
 import type { Store } from '../../../store/store.ts';
 import type { IdempotencyKey } from '../idempotency-key.ts';
 import type { KnownKey, OwnedRecord } from '../record.ts';
-import { idOf } from '../runs/stored-value.ts';
+import { idOf, storedValue } from '../runs/stored-value.ts';
 import { type KeptRecord, KeptRecords } from './kept-records.ts';
 
 /** The row of what all records have in common. */
@@ -171,7 +171,8 @@ export class Records {
       },
       unsent: () => save(before),
       ended: (outcome) => {
-        save(outcome);
+        const { kind } = outcome;
+        save(kind === 'done' ? { ...outcome, value: storedValue(outcome.value) } : outcome);
         end();
       },
       unknown: (ambiguity) => {
