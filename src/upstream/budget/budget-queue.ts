@@ -101,7 +101,7 @@ export abstract class BudgetQueue {
     const { budget, now, rules } = this.store.view;
     if (pausedMs(budget, now) > 0) return 0;
     const allowances = new Allowances(budget, rules, now);
-    const want = { lane: this.laneOf(lane, caller), caller: this.lanes.nameOf(caller) };
+    const want = { lane: this.laneOf(lane, caller), caller };
     return allowances.available(want, budget.limit - used(budget));
   }
 

@@ -9,15 +9,9 @@ interface CallerQueue<W> {
   readonly waiting: W[];
 }
 
-/** The names of the callers of requests in the turns. */
-interface Names<W> {
-  callerOf(waiting: W): string;
-}
-
 /** One lane of a class, in which callers take turns. Requests whose turn had no result go before all others. */
-export class CallerQueues<W> {
+export class CallerQueues<W extends { readonly caller: string }> {
   readonly #lane: TurnLane;
-  readonly #names: Names<W>;
   readonly #queues = new Map<string, CallerQueue<W>>();
   readonly #again: W[] = [];
   /** The latest request. */
@@ -25,14 +19,13 @@ export class CallerQueues<W> {
   /** Number of waiting requests. */
   size = 0;
 
-  constructor(lane: TurnLane, names: Names<W>) {
+  constructor(lane: TurnLane) {
     this.#lane = lane;
-    this.#names = names;
   }
 
   /** A copy of the queues, for a simulation that does not change these. */
-  copy(names: Names<W>): CallerQueues<W> {
-    const copy = new CallerQueues<W>(this.#lane, names);
+  copy(): CallerQueues<W> {
+    const copy = new CallerQueues<W>(this.#lane);
     for (const [caller, queue] of this.#queues) {
       copy.#queues.set(caller, { ...queue, waiting: [...queue.waiting] });
     }
@@ -43,7 +36,7 @@ export class CallerQueues<W> {
 
   /** The request whose turn is next, of the callers that are not held. */
   head(turns: TurnState, isHeld: (caller: string) => boolean): W | undefined {
-    const again = this.#again.find((waiting) => !isHeld(this.#names.callerOf(waiting)));
+    const again = this.#again.find(({ caller }) => !isHeld(caller));
     if (again) return again;
     const queues = [...this.#queues.values()].filter(({ caller }) => !isHeld(caller));
     return firstOf(turns, this.#lane, queues)?.waiting[0];
@@ -51,9 +44,7 @@ export class CallerQueues<W> {
 
   /** Whether a caller waits. */
   hasCaller(caller: string): boolean {
-    return (
-      this.#queues.has(caller) || this.#again.some((each) => this.#names.callerOf(each) === caller)
-    );
+    return this.#queues.has(caller) || this.#again.some((each) => each.caller === caller);
   }
 
   /** Whether the last turn of a waiting request had no result. */

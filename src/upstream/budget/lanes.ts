@@ -21,36 +21,26 @@ interface KnownTurns {
   readonly budget: Pick<KeyBudget, 'jobs' | 'turns'>;
 }
 
-/** Whether a caller, by its name in the turns, leaves the free slots to others. */
+/** Whether a caller leaves the free slots to others. */
 export type IsHeld = (caller: string, lane: TurnLane) => boolean;
 
 /** The queues of a class of callers. */
-type ClassQueues<W> = Record<TurnLane, CallerQueues<W>>;
+type ClassQueues<W extends Waiting> = Record<TurnLane, CallerQueues<W>>;
 
 /** The waiting entries, in the order in which the law grants slots. */
 export class Lanes<W extends Waiting> {
   readonly #of: KnownTurns;
   readonly #rules: Pick<Rules, 'classes'>;
-  /** The name of a caller in the turns. */
-  readonly nameOf: (caller: string) => string;
   /** The queues of the classes that wait. */
   readonly #classes = new Map<string, ClassQueues<W>>();
   readonly #refreshes = new Set<W>();
   #bulk = new BulkQueue<W>();
   /** Number of waiting entries in all lanes. */
   waiting = 0;
-  /** The names of callers in the turns. */
-  readonly #names = new WeakMap<W, string>();
 
-  /** @param nameOf the name of a caller in the turns. */
-  constructor(
-    of: KnownTurns,
-    rules: Pick<Rules, 'classes'> = {},
-    nameOf = (caller: string): string => caller,
-  ) {
+  constructor(of: KnownTurns, rules: Pick<Rules, 'classes'> = {}) {
     this.#of = of;
     this.#rules = rules;
-    this.nameOf = nameOf;
   }
 
   /** Number of waiting entries in a lane. */
@@ -65,7 +55,7 @@ export class Lanes<W extends Waiting> {
     return this.#classes.get(name)?.[lane].size ?? 0;
   }
 
-  /** Whether a caller, by its name in the turns, waits in a lane. */
+  /** Whether a caller waits in a lane. */
   hasCaller(lane: TurnLane, caller: string): boolean {
     return this.#classes.get(classOf(caller))?.[lane].hasCaller(caller) ?? false;
   }
@@ -103,49 +93,32 @@ export class Lanes<W extends Waiting> {
 
   /** A copy of the lanes with the same entries, for a simulation on a copy of the turns. */
   copy(budget: KeyBudget): Lanes<W> {
-    const copy = new Lanes<W>({ budget }, this.#rules, this.nameOf);
+    const copy = new Lanes<W>({ budget }, this.#rules);
     for (const [name, { interactive, write }] of this.#classes) {
-      copy.#classes.set(name, { write: write.copy(copy), interactive: interactive.copy(copy) });
+      copy.#classes.set(name, { write: write.copy(), interactive: interactive.copy() });
     }
     for (const refresh of this.#refreshes) copy.#refreshes.add(refresh);
     copy.#bulk = this.#bulk.copy();
     copy.waiting = this.waiting;
-    for (const waiting of this.inOrder()) copy.#names.set(waiting, this.callerOf(waiting));
-    for (const waiting of this.bulk()) copy.#names.set(waiting, this.callerOf(waiting));
     return copy;
   }
 
-  /** Queues an entry, with `again` before all others of its class and lane; `name` is the name of its caller in the turns. */
-  add(waiting: W, again = false, name = this.nameOf(waiting.caller)): void {
-    const { lane } = waiting;
+  /** Queues an entry, with `again` before all others of its class and lane. */
+  add(waiting: W, again = false): void {
+    const { caller, lane } = waiting;
     this.waiting += 1;
-    this.#names.set(waiting, name);
     if (lane === 'refresh') {
       this.#refreshes.add(waiting);
       return;
     }
     if (lane === 'bulk') {
-      if (again) this.#bulk.again(waiting, name);
-      else this.#bulk.add(waiting, name);
+      if (again) this.#bulk.again(waiting, caller);
+      else this.#bulk.add(waiting, caller);
       return;
     }
-    const queues = this.#queuesOf(classOf(name))[lane];
+    const queues = this.#queuesOf(classOf(caller))[lane];
     if (again) queues.again(waiting);
-    else queues.add(waiting, name, this.#of.budget.turns.seq);
-  }
-
-  /** The name of the entry's caller in the turns. */
-  callerOf(waiting: W): string {
-    return this.#names.get(waiting) ?? this.nameOf(waiting.caller);
-  }
-
-  /** Whether an entry waits here. */
-  has(waiting: W): boolean {
-    const { lane } = waiting;
-    if (lane === 'refresh') return this.#refreshes.has(waiting);
-    if (lane !== 'bulk') return this.position(waiting) !== undefined;
-    const of = { caller: this.callerOf(waiting), waiting };
-    return this.bulkPlace(of, NONE_BEHIND.classes) !== undefined;
+    else queues.add(waiting, caller, this.#of.budget.turns.seq);
   }
 
   /** Removes an entry, because it has its turn or is not needed any more; false if it does not wait here. */
@@ -156,9 +129,8 @@ export class Lanes<W extends Waiting> {
   }
 
   #remove(waiting: W, hasTurn: boolean): boolean {
-    const { lane } = waiting;
+    const { caller, lane } = waiting;
     if (lane === 'refresh') return this.#refreshes.delete(waiting);
-    const caller = this.callerOf(waiting);
     if (lane === 'bulk') return this.#bulk.remove(waiting, caller, hasTurn);
     const queues = this.#classes.get(classOf(caller));
     if (!queues?.[lane].remove(waiting, caller)) return false;
@@ -168,9 +140,9 @@ export class Lanes<W extends Waiting> {
 
   /** Whether the last turn of a waiting write or read had no result. */
   isAgain(waiting: W): boolean {
-    const { lane } = waiting;
+    const { caller, lane } = waiting;
     if (lane === 'refresh' || lane === 'bulk') return false;
-    return this.#classes.get(classOf(this.callerOf(waiting)))?.[lane].isAgain(waiting) ?? false;
+    return this.#classes.get(classOf(caller))?.[lane].isAgain(waiting) ?? false;
   }
 
   /** Number of waiting requests of each class in the lane `bulk`. */
@@ -188,7 +160,7 @@ export class Lanes<W extends Waiting> {
     return this.#bulk.inOrder(this.#of.budget);
   }
 
-  /** The place of a waiting request in the lane `bulk`, or of a new one of a caller by its name in the turns. */
+  /** The place of a waiting request in the lane `bulk`, or of a new one of a caller. */
   bulkPlace(
     of: { readonly caller: string; readonly waiting?: W | undefined },
     behind: ReadonlySet<string>,
@@ -231,18 +203,16 @@ export class Lanes<W extends Waiting> {
    * `behind` are those that it is before in any case.
    */
   position(waiting: W, behind = NONE_BEHIND): number | undefined {
-    const { lane } = waiting;
+    const { caller, lane } = waiting;
     if (lane === 'refresh' || lane === 'bulk') return undefined;
-    const caller = this.callerOf(waiting);
     const inClass = this.#inClass(lane, caller, behind, waiting);
     return inClass === undefined ? undefined : this.before(classOf(caller), inClass, behind);
   }
 
   /** The same for a new entry of a caller in a lane. */
   ahead(lane: TurnLane, caller: string, behind = NONE_BEHIND): number {
-    const name = this.nameOf(caller);
-    const inClass = this.#inClass(lane, name, behind) ?? 0;
-    return this.before(classOf(name), inClass, behind);
+    const inClass = this.#inClass(lane, caller, behind) ?? 0;
+    return this.before(classOf(caller), inClass, behind);
   }
 
   /** Number of entries of a caller's class before a waiting one, or before a new one of the caller. */
@@ -288,8 +258,8 @@ export class Lanes<W extends Waiting> {
     const known = this.#classes.get(name);
     if (known) return known;
     const queues = {
-      write: new CallerQueues<W>('write', this),
-      interactive: new CallerQueues<W>('interactive', this),
+      write: new CallerQueues<W>('write'),
+      interactive: new CallerQueues<W>('interactive'),
     };
     this.#classes.set(name, queues);
     return queues;
@@ -297,7 +267,7 @@ export class Lanes<W extends Waiting> {
 }
 
 /** Numbers of waiting entries, without those of callers behind all others. */
-function sizesOf<W>(
+function sizesOf<W extends Waiting>(
   { interactive, write }: ClassQueues<W>,
   { callers }: Behind = NONE_BEHIND,
 ): Record<TurnLane, number> {

@@ -58,11 +58,7 @@ export class SlotLimiter {
     return RECEIVED + QUEUED + RUNNING + EXECUTING - this.#released.size + this.#more;
   }
 
-  get free(): number {
-    return Math.max(0, this.#limit - this.taken);
-  }
-
-  /** Takes slots, even if none is free: callers check `free` first. They are freed together. */
+  /** Takes slots, even if none is free. They are freed together. */
   take(count = 1): TakenSlots {
     const job = this.#notRunning() ?? this.#schedule();
     this.#more += count - 1;

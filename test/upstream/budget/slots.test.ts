@@ -113,10 +113,10 @@ describe('A limit that changes', () => {
     const clock = new VirtualClock().rule();
     const limiter = new SlotLimiter(2);
     const taken = [1, 2, 3, 4].map(() => limiter.take());
-    expect([limiter.taken, limiter.free]).toEqual([4, 0]);
+    expect(limiter.taken).toBe(4);
     await clock.advance(0);
     limiter.limit = 5;
-    expect(limiter.free).toBe(1);
+    expect(limiter.taken).toBe(4);
     limiter.limit = 1;
     // Half of them run, the others were never started.
     for (const slot of taken) {
@@ -125,16 +125,16 @@ describe('A limit that changes', () => {
       await clock.advance(0);
       expect(limiter.taken).toBe(left);
     }
-    expect([limiter.taken, limiter.free]).toEqual([0, 1]);
+    expect(limiter.taken).toBe(0);
   });
 
   test('can be as large as it likes, and so can what others have spent of it', () => {
     const limiter = new SlotLimiter(4e9);
     const others = limiter.take(3e9);
-    expect([limiter.taken, limiter.free]).toEqual([3e9, 1e9]);
+    expect(limiter.taken).toBe(3e9);
     limiter.limit = 10;
-    expect([limiter.taken, limiter.free]).toEqual([3e9, 0]);
+    expect(limiter.taken).toBe(3e9);
     others.release();
-    expect([limiter.taken, limiter.free]).toEqual([0, 10]);
+    expect(limiter.taken).toBe(0);
   });
 });

@@ -29,9 +29,8 @@ export class QueueEstimates<W extends Waiting> {
 
   /** Milliseconds until a waiting request is sent; undefined if it does not wait, or is a refresh. */
   of(request: W): number | undefined {
-    const { lane } = request;
+    const { caller, lane } = request;
     if (lane === 'refresh') return undefined;
-    const caller = this.#lanes.callerOf(request);
     if (lane === 'bulk') return this.#ofBulk(caller, request);
     const behind = this.#behind(caller);
     const before = this.#lanes.position(request, behind);
@@ -41,16 +40,15 @@ export class QueueEstimates<W extends Waiting> {
 
   /** Milliseconds until a new request of a caller is sent, which would be in this lane for a class with weight. */
   ofNew(lane: TurnLane, caller: string): number {
-    const name = this.#lanes.nameOf(caller);
-    if (laneWithin(this.#view.rules, lane, name) === 'bulk') return this.#ofBulk(name) ?? 0;
-    const behind = this.#behind(name);
+    if (laneWithin(this.#view.rules, lane, caller) === 'bulk') return this.#ofBulk(caller) ?? 0;
+    const behind = this.#behind(caller);
     const before = this.#lanes.ahead(lane, caller, behind);
-    return this.#at(before, lane, name, this.#aheadInClass(lane, name));
+    return this.#at(before, lane, caller, this.#aheadInClass(lane, caller));
   }
 
   /** Milliseconds until a request is sent, after those that were passed. */
   ofNext(request: W): number {
-    const caller = this.#lanes.callerOf(request);
+    const { caller } = request;
     const name = classOf(caller);
     const { all, within } = this.#passed.get(name) ?? { all: 0, within: 0 };
     const behind = this.#behind(caller);
@@ -60,8 +58,7 @@ export class QueueEstimates<W extends Waiting> {
   }
 
   /** A request is before all that follow in the order of the queue. */
-  pass(request: W): void {
-    const caller = this.#lanes.callerOf(request);
+  pass({ caller }: W): void {
     const passed = this.#passed.get(classOf(caller)) ?? { all: 0, within: 0 };
     this.#passed.set(classOf(caller), passed);
     passed.all += 1;

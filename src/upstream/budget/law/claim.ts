@@ -258,10 +258,9 @@ class Claim<W extends Waiting> {
     if (isStrict(this.#b, this.#rules, this.#now)) return false;
     const free = this.#free - this.#reserved;
     for (const [request, before] of this.#options.rushing ?? []) {
-      if (before >= free || !this.#lanes.has(request)) continue;
-      const { lane } = request;
-      if (lane === 'refresh' || lane === 'bulk') continue;
-      if (this.#held[lane].has(this.#lanes.callerOf(request))) continue;
+      const { caller, lane } = request;
+      if (before >= free || this.#lanes.position(request) === undefined) continue;
+      if (lane === 'refresh' || lane === 'bulk' || this.#held[lane].has(caller)) continue;
       this.#grant(request);
       return true;
     }
@@ -270,8 +269,7 @@ class Claim<W extends Waiting> {
 
   #grant(request: W): void {
     const [b, rules, now, lanes] = [this.#b, this.#rules, this.#now, this.#lanes];
-    const { lane, lengthy = false } = request;
-    const caller = lanes.callerOf(request);
+    const { caller, lane, lengthy = false } = request;
     const name = classOf(caller);
     sends(b, rules, now, this.#wire);
     b.turns.seq += 1;
