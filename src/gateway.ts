@@ -50,6 +50,8 @@ export interface Gateway {
   listen(): Promise<{ readonly url: string; readonly operatorsUrl: string }>;
   /** Lets running requests finish, then lets go of everything. */
   close(): Promise<void>;
+  /** Lets go of everything but the ports at once, because another process owns the store. Requests to upstreams fail. */
+  leave(): Promise<void>;
   /** Facts about the start for the operator: as lines for a terminal, or as a log line. */
   report(): string[];
   logStart(): void;
@@ -212,6 +214,14 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
   let url = '';
   let operatorsUrl = '';
   let closing: Promise<void> | undefined;
+  const end = async (): Promise<void> => {
+    usage.close();
+    savedCache?.close();
+    journal.close();
+    await sandbox?.close();
+    await store.close();
+    clock.end();
+  };
   return {
     schema,
     fetch: async (request) => graphql.fetch(request),
@@ -239,14 +249,15 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
           dispatcher,
           graceMs,
         });
-        usage.close();
-        savedCache?.close();
-        journal.close();
-        await sandbox?.close();
-        await store.close();
-        clock.end();
+        await end();
       })();
       await closing;
+    },
+    async leave() {
+      await jobs.drain();
+      live.end();
+      await dispatcher.destroy();
+      await end();
     },
     report: () => startReport(config, { url, operatorsUrl, sandbox }),
     logStart: () => {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Config } from './config/config.ts';
+import { endpointsOf, secretsOf } from './config/endpoints.ts';
 import { reasonOf } from './errors.ts';
 import { createGateway, type Gateway } from './gateway.ts';
 import { Forwarding } from './http/forward.ts';
@@ -16,9 +17,12 @@ import {
   type OwnedStore,
   openStore,
   ownerAt,
+  type StorePlace,
   type WaitingStore,
 } from './store/open-store.ts';
 
+/** A store that cannot be opened is tried again after this time, in milliseconds. */
+const RETRY_MS = 1000;
 const UNSAVED =
   'Nothing is saved: each start uses only half of each rate limit for one window, or until the API reports what remains, and forgets idempotency keys, usage and jobs.';
 
@@ -59,6 +63,8 @@ class ServingProcess implements Member {
   #gateway: Gateway | null = null;
   /** Ends when this process owns the store or stops. */
   #taking: Promise<void> = Promise.resolve();
+  /** The latest complaint. */
+  #told = '';
   #closing: Promise<void> | undefined;
 
   constructor(config: Config, ports: Ports, log: LogStream) {
@@ -66,7 +72,8 @@ class ServingProcess implements Member {
     this.#ports = ports;
     this.#log = log;
     const level = config.logLevel;
-    this.#events.add(createLog({ level, stream: log, scrub: createScrub([]), clock: systemClock }));
+    const scrub = createScrub(secretsOf(config, endpointsOf(config, null)));
+    this.#events.add(createLog({ level, stream: log, scrub, clock: systemClock }));
     this.#forwarding = new Forwarding({
       clock: systemClock,
       maxWaitMs: config.maxWaitMs,
@@ -82,16 +89,11 @@ class ServingProcess implements Member {
     if (operators && metricsPort !== null)
       await operators.listen(metricsPort, host, 'METRICS_PORT');
     ({ url: this.#url } = await callers.listen(port, host));
-    const url = this.#config.advertiseUrl ?? addressOf(this.#url, host);
-    const opened = await this.#open(url);
-    if ('waiting' in opened) {
-      this.#waiting = opened.waiting;
-      this.#taking = this.#waitFor(opened.waiting);
-    } else await this.#own(opened.owned);
+    await this.#begin();
   }
 
   report(): string[] {
-    const waits = `GraphQL   ${this.#url}/graphql  (forwards to the process that owns STATE_DIR)`;
+    const waits = `GraphQL   ${this.#url}/graphql  (forwards to the owner of the store)`;
     return this.#gateway?.report() ?? [waits];
   }
 
@@ -127,24 +129,44 @@ class ServingProcess implements Member {
   }
 
   /**
-   * Opens the store of the settings; if that is impossible, one in memory.
+   * Owns the store of the settings, or begins to wait for it.
    * @throws StoreError if a newer version has written it.
    */
+  async #begin(): Promise<void> {
+    const url = this.#config.advertiseUrl ?? addressOf(this.#url, this.#config.host);
+    const opened = await this.#open(url);
+    if ('waiting' in opened) {
+      this.#waiting = opened.waiting;
+      this.#taking = this.#waitFor(opened.waiting);
+    } else await this.#own(opened.owned);
+  }
+
+  /** A folder that cannot be used is replaced by memory; a database is waited for, since others may use it. */
   async #open(url: string): ReturnType<typeof openStore> {
-    const { sandbox, stateDir } = this.#config;
+    const { databaseUrl, sandbox, stateDir } = this.#config;
     if (sandbox) return { owned: { store: newStore(systemClock), owner: ownerAt(url) } };
-    const complain = (sentence: string): void => this.#events.emit('complaint', { sentence });
-    const memory = { kind: 'memory' } as const;
-    const place =
-      stateDir === null ? memory : ({ kind: 'folder', folder: join(stateDir, 'store') } as const);
+    const complain = (sentence: string): void => this.#complain(sentence);
     const options = { url, clock: systemClock, complain };
-    try {
-      return await openStore({ ...options, place });
-    } catch (error) {
-      if (!(error instanceof StoreError) || error.fault === 'NEWER') throw error;
-      complain(`${error.message} ${UNSAVED}`);
-      return openStore({ ...options, place: memory });
+    const place = placeOf(databaseUrl, stateDir);
+    for (;;) {
+      try {
+        return await openStore({ ...options, place });
+      } catch (error) {
+        if (!(error instanceof StoreError) || error.fault === 'NEWER') throw error;
+        if (place.kind === 'folder') {
+          complain(`${error.message} ${UNSAVED}`);
+          return openStore({ ...options, place: { kind: 'memory' } });
+        }
+        complain(error.message);
+        await pause();
+      }
     }
+  }
+
+  /** Reports a problem, once while nothing else is reported. */
+  #complain(sentence: string): void {
+    if (sentence !== this.#told) this.#events.emit('complaint', { sentence });
+    this.#told = sentence;
   }
 
   async #waitFor(waiting: WaitingStore): Promise<void> {
@@ -168,20 +190,20 @@ class ServingProcess implements Member {
   /** Tries until this process owns the store; `null` if it stops before. */
   async #take(waiting: WaitingStore): Promise<OwnedStore | null> {
     const { signal } = this.#stop;
-    for (let told = ''; ; ) {
+    for (;;) {
       try {
         return await waiting.own(signal);
       } catch (error) {
         if (signal.aborted) return null;
-        const sentence = reasonOf(error);
-        if (sentence !== told) this.#events.emit('complaint', { sentence });
-        told = sentence;
+        this.#complain(reasonOf(error));
+        await pause();
       }
     }
   }
 
   async #own({ owner, store }: OwnedStore): Promise<void> {
     this.#self = owner;
+    this.#waiting = null;
     const gateway = await createGateway(this.#config, {
       log: this.#log,
       ports: this.#ports,
@@ -189,7 +211,22 @@ class ServingProcess implements Member {
       owner,
     });
     this.#gateway = gateway;
+    inBackground(store.lost.then(() => this.#lose(gateway)));
     await gateway.listen();
+  }
+
+  /** Another process has owned the store, or its folder is gone: this one begins again with what is in it now. */
+  async #lose(gateway: Gateway): Promise<void> {
+    if (this.#stop.signal.aborted) return;
+    this.#self = null;
+    this.#gateway = null;
+    this.#answerByForwarding();
+    const beginning = (async () => {
+      await gateway.leave();
+      await this.#begin();
+    })();
+    this.#taking = beginning;
+    await beginning;
   }
 
   /** The owner that answers: none while this process prepares to be it. */
@@ -216,6 +253,20 @@ class ServingProcess implements Member {
     callers.handle = waitingHandler(callers, operators ? 'callers' : 'all', options);
     if (operators) operators.handle = waitingHandler(operators, 'operators', options);
   }
+}
+
+function placeOf(databaseUrl: string | null, stateDir: string | null): StorePlace {
+  if (databaseUrl !== null) return { kind: 'postgres', url: databaseUrl };
+  return stateDir === null
+    ? { kind: 'memory' }
+    : { kind: 'folder', folder: join(stateDir, 'store') };
+}
+
+/** Waits before the store is tried again. */
+function pause(): Promise<void> {
+  return new Promise((resolve) => {
+    systemClock.after(RETRY_MS, resolve);
+  });
 }
 
 /** Where other processes on this machine reach a server that listens on a host. */

@@ -27,6 +27,7 @@ afterAll(() => busy.close());
 
 /** What a secret's file holds, by its path. */
 function secretFile(path: string): string {
+  if (path.endsWith('database_url')) return 'postgres://user:password@host/database';
   return path.includes('token') ? '{"tokens":[]}' : 'a-key-of-an-account';
 }
 
@@ -77,19 +78,21 @@ describe('compose.yaml', () => {
 });
 
 describe('the Kubernetes manifest', () => {
-  it('is a Secret, a claim of a volume, a Deployment and a Service', () => {
+  it('is a Secret, a Deployment and a Service', () => {
     const resources = resourcesOf('deploy/kubernetes.yaml');
     expect(resources.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([
       'Secret gateway',
-      'PersistentVolumeClaim gateway-state',
       'Deployment gateway',
       'Service gateway',
     ]);
     expect(manifest).not.toContain('\t');
   });
 
-  it('never lets two processes share a key', () => {
-    expect(manifest).toMatch(/^ {2}replicas: 1\n {2}strategy: \{ type: Recreate \}$/m);
+  it('runs two pods over one database, which reach each other', () => {
+    expect(manifest).toMatch(/^ {2}replicas: 2$/m);
+    const variables = manifestVariables(manifest);
+    expect(variables).toHaveProperty('DATABASE_URL_FILE');
+    expect(variables['ADVERTISE_URL']).toBe(`http://$(POD_IP):${port}`);
   });
 
   it('mounts the secret where the settings look for it', () => {

@@ -94,6 +94,8 @@ export interface Config extends Limits {
   readonly idempotencyKeepMs: number;
   /** Folder for data that must survive a restart; `null` if none is saved. */
   readonly stateDir: string | null;
+  /** The database for it instead; `null` if it is in the folder. */
+  readonly databaseUrl: string | null;
   /** The address at which other processes reach this one; `null` for that on which it listens. */
   readonly advertiseUrl: string | null;
   readonly logLevel: 'error' | 'warn' | 'info' | 'debug' | 'silent';
@@ -227,6 +229,7 @@ export function loadConfig(
     historyWatch: Object.freeze(readHistoryWatch(reader, auth.mode)),
     idempotencyKeepMs: reader.integer('IDEMPOTENCY_KEEP_MS'),
     stateDir: reader.text('STATE_DIR') === 'off' ? null : reader.text('STATE_DIR'),
+    databaseUrl: reader.databaseUrl('DATABASE_URL'),
     advertiseUrl: reader.baseUrl('ADVERTISE_URL'),
     logLevel: reader.choice('LOG_LEVEL', ['info', 'error', 'warn', 'debug', 'silent']),
     metrics: metricsPort === null ? 'local' : 'open',

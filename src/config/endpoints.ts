@@ -26,8 +26,17 @@ export function endpointsOf(
 }
 
 /** The values that must never appear in a log or a response. */
-export function secretsOf({ auth }: Pick<Config, 'auth'>, { links, market }: Endpoints): string[] {
+export function secretsOf(
+  { auth, databaseUrl }: Pick<Config, 'auth' | 'databaseUrl'>,
+  { links, market }: Endpoints,
+): string[] {
   const shared = auth.mode === 'jwt' && 'secret' in auth.keys ? [auth.keys.secret] : [];
   const keys = [links, market].flatMap((endpoint) => endpoint?.apiKey ?? []);
-  return [...shared, ...keys];
+  const database = databaseUrl === null ? [] : [databaseUrl, ...passwordIn(databaseUrl)];
+  return [...shared, ...keys, ...database];
+}
+
+function passwordIn(url: string): string[] {
+  const { password = '' } = URL.canParse(url) ? new URL(url) : {};
+  return password === '' ? [] : [password, decodeURIComponent(password)];
 }

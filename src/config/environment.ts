@@ -158,6 +158,16 @@ export class EnvironmentReader {
     return null;
   }
 
+  /** The URL of a PostgreSQL database, as a secret; null if not set, or invalid. */
+  databaseUrl(name: string): string | null {
+    const value = this.secret(name);
+    if (value === null || /^postgres(?:ql)?:\/\/[^/]+\/./.test(value)) return value;
+    this.fault(
+      `${name} is not the URL of a database. Set it to a URL such as postgres://user:password@host/database.`,
+    );
+    return null;
+  }
+
   /** A list of host names, without ports. */
   hosts(name: string): string[] {
     const listed = (this.#value(name) ?? '').split(',').map((host) => host.trim());

@@ -7,7 +7,7 @@ const ttlName = (resource: Resource): string =>
 const fixed = (value: string): string => `It is ${value}. Remove the variable.`;
 
 const ONE_PROCESS =
-  'One process owns a store: see docs/operations.md. Run one process per STATE_DIR, and remove the variable.';
+  'One process owns the state, in STATE_DIR or in PostgreSQL: see docs/replicas.md. Set DATABASE_URL for processes on several machines, and remove the variable.';
 
 /** What replaces each setting that no longer exists: the start fails with this sentence. */
 export const removedSettings: Readonly<Record<string, string>> = {

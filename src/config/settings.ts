@@ -98,8 +98,11 @@ const table: Readonly<Record<string, Entry>> = {
   STATE_DIR: text('state').describe(
     'Folder in which the process saves its sent requests, the cache, the outcomes of mutations with idempotency keys and the history of counts for the next process; `off` disables it. Without it, each start uses only half of each rate limit for one window, or until the API reports what remains.',
   ),
+  DATABASE_URL: secret.describe(
+    'PostgreSQL database for the state of processes on several machines, instead of `STATE_DIR`: `postgres://user:password@host/database`. See [several processes](replicas.md).',
+  ),
   ADVERTISE_URL: entry({ type: 'baseUrl' }, null).describe(
-    'URL at which other processes with the same `STATE_DIR` reach this one, without a path: they forward requests to the process that owns it. The default is the address on which it listens.',
+    'URL at which other processes with the same `STATE_DIR` or `DATABASE_URL` reach this one, without a path: they forward requests to the process that owns the state. Required with `DATABASE_URL` on several machines; the default is the address on which it listens.',
   ),
   JOBS_MAX_BYTES: integer(0, 1024 ** 4, 1024 ** 3).describe(
     'Maximum size of the output of all [jobs](jobs.md); at most 64 MiB without `STATE_DIR`. Jobs that would exceed it are paused.',

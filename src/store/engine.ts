@@ -37,13 +37,13 @@ export interface Engine {
   readonly isComplete: boolean;
   /** Whether it takes the place of a damaged one. */
   readonly isReplacement: boolean;
-  /** Resolves with the reason when it is known that this process owns it no more, before the next write. */
-  readonly lost: Promise<StoreError>;
+  /** Calls `broken` when it is known, before the next write, that the next one fails: until `recover`. */
+  watch(broken: (fault: StoreError) => void): void;
   /** Resolves when a crash of the machine cannot lose the changes. */
   write(batch: Batch): Promise<void>;
   /** Reads what was written, in pages: what is written meanwhile may be part of it. */
   read(selection: Selection): AsyncIterable<readonly [string, Buffer]>;
-  /** Makes it usable again after a failed write. */
+  /** Makes it usable again after a failed write. Throws `LOST` if another process has owned it meanwhile. */
   recover(): Promise<void>;
   /** Lets another process own it. */
   close(): Promise<void>;

@@ -90,7 +90,6 @@ class LevelEngine implements Engine {
   readonly isShared = false;
   readonly isComplete: boolean;
   readonly isReplacement: boolean;
-  readonly lost = new Promise<StoreError>(() => {});
   readonly #folder: string;
   readonly #lock: number;
   #level: Level;
@@ -105,6 +104,8 @@ class LevelEngine implements Engine {
     this.isReplacement = isReplacement;
     this.#isMarked = this.isComplete;
   }
+
+  watch(): void {}
 
   async write({ cleared, values }: Batch): Promise<void> {
     await this.#checkLock();

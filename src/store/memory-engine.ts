@@ -1,4 +1,4 @@
-import type { Batch, Engine, KeyRange, Selection, StoreError } from './engine.ts';
+import type { Batch, Engine, KeyRange, Selection } from './engine.ts';
 
 /** Whether a key lies in a span. */
 export function isWithin(key: string, { from, to }: KeyRange): boolean {
@@ -11,8 +11,9 @@ export class MemoryEngine implements Engine {
   readonly isShared: boolean = false;
   readonly isComplete = false;
   readonly isReplacement = false;
-  readonly lost = new Promise<StoreError>(() => {});
   readonly #values = new Map<string, Buffer>();
+
+  watch(): void {}
 
   write({ cleared, values }: Batch): Promise<void> {
     for (const span of cleared) {

@@ -14,7 +14,7 @@ interface Meta {
   readonly hasLost: boolean;
 }
 
-/** Where a store is. */
+/** Where a store is, and how a sentence names it. */
 export type StorePlace =
   | { readonly kind: 'memory' }
   | { readonly kind: 'folder'; readonly folder: string }

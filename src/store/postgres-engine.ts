@@ -38,8 +38,7 @@ interface PostgresOptions {
 export async function openPostgres(options: PostgresOptions): Promise<Attempt> {
   const client = await connect(options.url);
   try {
-    const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS owned', [LOCK]);
-    if (rows[0]?.owned) return { engine: await own(client, options) };
+    if (await takesLock(client)) return { engine: await own(client, options) };
     return { occupied: new OccupiedDatabase(client, options) };
   } catch (error) {
     await end(client);
@@ -48,17 +47,28 @@ export async function openPostgres(options: PostgresOptions): Promise<Attempt> {
 }
 
 /** The engine over a session that has the lock. */
-async function own(client: Client, { owner }: PostgresOptions): Promise<Engine> {
+async function own(client: Client, options: PostgresOptions): Promise<Engine> {
   const { rows } = await client.query('SELECT to_regclass($1) IS NOT NULL AS known', [TABLE]);
   await client.query(
     `CREATE TABLE IF NOT EXISTS ${TABLE} (key text COLLATE "C" PRIMARY KEY, value bytea NOT NULL)`,
   );
-  const engine = new PostgresEngine(client, rows[0]?.known === true);
+  const engine = new PostgresEngine(client, options, rows[0]?.known === true);
   await engine.write({
     cleared: [],
-    values: new Map([[OWNER_KEY, Buffer.from(JSON.stringify(owner))]]),
+    values: new Map([[OWNER_KEY, Buffer.from(JSON.stringify(options.owner))]]),
   });
   return engine;
+}
+
+async function takesLock(client: Client): Promise<boolean> {
+  const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS owned', [LOCK]);
+  return rows[0]?.owned === true;
+}
+
+/** The owner that the table names. */
+async function ownerIn(client: Client): Promise<Owner | null> {
+  const { rows } = await client.query(`SELECT value FROM ${TABLE} WHERE key = $1`, [OWNER_KEY]);
+  return rows[0] ? JSON.parse(rows[0].value.toString('utf8')) : null;
 }
 
 async function connect(url: string): Promise<Client> {
@@ -92,19 +102,19 @@ class PostgresEngine implements Engine {
   readonly isShared = true;
   readonly isComplete: boolean;
   readonly isReplacement = false;
-  readonly lost: Promise<StoreError>;
-  readonly #client: Client;
-  #isLost = false;
+  readonly #options: PostgresOptions;
+  /** The session that holds the lock; `null` after its end. */
+  #client: Client | null = null;
+  #broken: (fault: StoreError) => void = () => {};
 
-  constructor(client: Client, isComplete: boolean) {
-    this.#client = client;
+  constructor(client: Client, options: PostgresOptions, isComplete: boolean) {
+    this.#options = options;
     this.isComplete = isComplete;
-    this.lost = new Promise((resolve) => {
-      client.on('end', () => {
-        this.#isLost = true;
-        resolve(lost());
-      });
-    });
+    this.#use(client);
+  }
+
+  watch(broken: (fault: StoreError) => void): void {
+    this.#broken = broken;
   }
 
   async write({ cleared, values }: Batch): Promise<void> {
@@ -149,26 +159,53 @@ class PostgresEngine implements Engine {
     }
   }
 
-  /** Another process can have the lock: the session is not opened again. */
-  recover(): Promise<void> {
-    return this.#isLost ? Promise.reject(lost()) : Promise.resolve();
+  /** Takes the lock again in a new session, unless another process has had it. */
+  async recover(): Promise<void> {
+    if (this.#client) return;
+    const client = await connect(this.#options.url);
+    try {
+      const isOwned = await takesLock(client);
+      if ((await ownerIn(client))?.secret !== this.#options.owner.secret) throw lost();
+      // The server has not noticed the end of the session before.
+      if (!isOwned) throw unavailable(new Error('the lock of the session before is still held'));
+      this.#use(client);
+    } catch (error) {
+      await end(client);
+      throw unavailable(error);
+    }
   }
 
-  close(): Promise<void> {
-    return end(this.#client);
+  async close(): Promise<void> {
+    const client = this.#client;
+    this.#client = null;
+    if (client) await end(client);
+  }
+
+  #use(client: Client): void {
+    this.#client = client;
+    client.on('end', () => this.#leave(client));
+  }
+
+  #leave(client: Client): void {
+    if (this.#client !== client) return;
+    this.#client = null;
+    this.#broken(unavailable(new Error('the session has ended')));
   }
 
   async #query(text: string, values?: unknown[]): Promise<StoredRow[]> {
-    if (this.#isLost) throw lost();
+    const client = this.#client;
+    if (!client) throw unavailable(new Error('the session has ended'));
     try {
       const query = { text, values, query_timeout: ANSWER_MS };
-      return (await this.#client.query<StoredRow>(query)).rows;
+      return (await client.query<StoredRow>(query)).rows;
     } catch (error) {
-      if (this.#isLost || !isOfStatement(error)) {
-        this.#isLost = true;
-        throw lost(error);
+      if (this.#client === client && isOfStatement(error)) {
+        await client.query('ROLLBACK').catch(() => {});
+      } else {
+        this.#leave(client);
+        // A session that does not answer still holds the lock.
+        client.connection.stream.destroy();
       }
-      await this.#client.query('ROLLBACK').catch(() => {});
       throw unavailable(error);
     }
   }
@@ -176,7 +213,8 @@ class PostgresEngine implements Engine {
 
 /** Another process holds the lock. */
 class OccupiedDatabase implements Occupied {
-  readonly #client: Client;
+  /** The session that waits for the lock; `null` after a failure. */
+  #client: Client | null;
   readonly #options: PostgresOptions;
 
   constructor(client: Client, options: PostgresOptions) {
@@ -185,14 +223,12 @@ class OccupiedDatabase implements Occupied {
   }
 
   owner(): Promise<Owner | null> {
-    return this.#aside(async (client) => {
-      const { rows } = await client.query(`SELECT value FROM ${TABLE} WHERE key = $1`, [OWNER_KEY]);
-      return rows[0] ? JSON.parse(rows[0].value.toString('utf8')) : null;
-    });
+    return this.#aside(ownerIn);
   }
 
   async own(signal: AbortSignal): Promise<Engine> {
-    const client = this.#client;
+    const client = this.#client ?? (await connect(this.#options.url));
+    this.#client = null;
     const leave = (): void => void end(client);
     signal.addEventListener('abort', leave, { once: true });
     try {
@@ -251,6 +287,6 @@ function unavailable(error: unknown): StoreError {
   });
 }
 
-function lost(cause?: unknown): StoreError {
-  return new StoreError('LOST', 'The session with PostgreSQL has ended.', { cause });
+function lost(): StoreError {
+  return new StoreError('LOST', 'Another process has owned the database of DATABASE_URL.');
 }

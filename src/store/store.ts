@@ -57,7 +57,9 @@ export class Store {
     this.#options = options;
     this.knownSince = options.knownSince ?? 0;
     this.hasLost = options.hasLost ?? false;
-    inBackground(options.engine.lost.then((fault) => this.#lose(fault)));
+    options.engine.watch((fault) => {
+      if (!this.#writing && !this.#fault) this.#failed(empty(), fault);
+    });
   }
 
   /** Resolves with the reason if this process no longer owns the store; pending if it closes the store itself. */

@@ -5,7 +5,7 @@ import { usualLimits } from '../../src/config/limits.ts';
 import { settings } from '../../src/config/settings.ts';
 import type { Run } from '../bench/report/run.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
-import { type Resource, resourcesOf, servicesOf, variablesOf } from '../support/deployed.ts';
+import { resourcesOf, servicesOf, variablesOf } from '../support/deployed.ts';
 import { parseDockerfile } from '../support/dockerfile.ts';
 
 const PINNED = /^[\w./-]+(:[\w.-]+)?@sha256:[0-9a-f]{64}$/;
@@ -148,14 +148,6 @@ describe('what is kept of requests already made', () => {
     const dockerfile = readFileSync('Dockerfile', 'utf8');
     const place = `/app/${/STATE_DIR=([^/\s]+)/.exec(dockerfile)?.[1]}`;
     expect(servicesOf('compose.yaml')['gateway']?.volumes).toEqual([`state:${place}`]);
-    const resources = resourcesOf('deploy/kubernetes.yaml');
-    const pod = resources.find(({ kind }) => kind === 'Deployment')?.spec?.template?.spec;
-    const mount = pod?.containers[0]?.volumeMounts?.find(({ mountPath }) => mountPath === place);
-    const volume = pod?.volumes.find(({ name }) => name === mount?.name);
-    const claims = resources.filter(({ kind }: Resource) => kind === 'PersistentVolumeClaim');
-    expect(claims.map(({ metadata }) => metadata.name)).toEqual([
-      volume?.persistentVolumeClaim?.claimName,
-    ]);
   });
 });
 

@@ -25,8 +25,10 @@ export interface Household {
   close(): Promise<void>;
 }
 
-/** Opens a folder without any process. */
-export async function openHousehold(): Promise<Household> {
+/** Opens a folder without any process; `common` is of the environment of each. */
+export async function openHousehold(
+  common: Readonly<Record<string, string>> = {},
+): Promise<Household> {
   const sandbox = await startSandbox({ limit: { requests: PLENTY } });
   const folder = mkdtempSync(join(tmpdir(), 'owner-'));
   const members: Member[] = [];
@@ -43,6 +45,7 @@ export async function openHousehold(): Promise<Household> {
           LINKS_API_KEY: sandbox.links.key,
           LINKS_RATE_LIMIT: String(PLENTY),
           STATE_DIR: join(folder, 'state'),
+          ...common,
           ...env,
         },
       });

@@ -58,7 +58,7 @@ export class Disk {
       isShared: false,
       isComplete: true,
       isReplacement: false,
-      lost: values.lost,
+      watch: () => {},
       // Nothing goes on in a process that was killed.
       write: (batch) => (owner === this.#owner ? values.write(batch) : new Promise(() => {})),
       read: (selection) => values.read(selection),
