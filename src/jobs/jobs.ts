@@ -86,7 +86,7 @@ export class Jobs {
   /**
    * Starts an export. No upstream request by itself.
    * @throws GatewayError `BAD_USER_INPUT`, `FORBIDDEN`, `IDEMPOTENCY_KEY_REUSED`, `TOO_MANY_JOBS` or
-   * `JOBS_NOT_CONFIGURED`; StoreError if it cannot be saved, and is not started.
+   * `JOBS_NOT_CONFIGURED`.
    */
   async startExport(viewer: Viewer, input: ExportInput): Promise<StartedJob> {
     refuseKeyOfCaller(viewer);
@@ -139,18 +139,19 @@ export class Jobs {
 
   /**
    * Ends, pauses or continues a job. One whose state does not allow that stays as it is.
-   * @throws BadUserInput `BAD_USER_INPUT` if the viewer has no such job; StoreError if its state is saved only later.
+   * @throws BadUserInput `BAD_USER_INPUT` if the viewer has no such job.
    */
   async turn(viewer: Viewer, id: string, to: 'CANCELED' | 'PAUSED' | 'QUEUED'): Promise<JobRecord> {
     const job = this.get(viewer, id);
     if (!mayTurn(job.record, to)) return job.record;
     await this.#runs.stop(job);
-    try {
-      // It can have ended by itself meanwhile.
-      if (mayTurn(job.record, to)) await this.#runs.save(job, { state: to, error: null });
-    } finally {
-      this.#runs.begin(job);
+    // It can have ended by itself meanwhile.
+    if (mayTurn(job.record, to)) {
+      const saving = this.#runs.save(job, { state: to, error: null });
+      // If the store cannot be written now, it saves the state later.
+      await saving.catch(() => {});
     }
+    this.#runs.begin(job);
     return job.record;
   }
 

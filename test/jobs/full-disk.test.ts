@@ -24,10 +24,16 @@ describeWith(prlimit, 'A job on a full disk', () => {
     const paused = await world.reaches(second, ({ state }) => state === 'PAUSED');
     expect(paused.error?.code).toBe('JOB_STORAGE_FULL');
     expect(await (await world.output(first)).text()).toBe(text);
+    const third = await world.exports('{ channels { nodes { id } } }');
+    await world.reaches(third, ({ error }) => error?.code === 'JOB_STORAGE_FULL');
+    await world.send('mutation($id: ID!) { cancelJob(id: $id) { id } }', { id: third });
+    expect(await world.job(third)).toMatchObject({ state: 'CANCELED', error: null });
     limitFiles('unlimited');
     await expect.poll(() => world.world.store.fault, { timeout: 10_000 }).toBeNull();
     await world.send('mutation($id: ID!) { resumeJob(id: $id) { id } }', { id: second });
     await world.until(second, 'DONE');
+    await world.restart();
+    expect((await world.job(third)).state).toBe('CANCELED');
     const rows = (await (await world.output(second)).text()).split('\n').length;
     expect(rows).toBe(text.split('\n').length);
   });
