@@ -59,8 +59,6 @@ export class History implements EventReader {
   readonly #clock: Clock;
   /** Whether an upstream is reachable, as far as known: read after each response. */
   readonly #isReachable: (upstream: UpstreamName) => boolean;
-  /** When the last request left, on `clock.now()`; `null` before the first. */
-  #sentAt: number | null = null;
   /** By upstream. */
   readonly #sends = new Minutes<SendField>();
   /** By resource and caller; without a caller they are refreshes. */
@@ -93,7 +91,6 @@ export class History implements EventReader {
 
   requestSent(request: EventRows['requestSent']): void {
     this.#countSent(request, 1);
-    this.#sentAt = request.sentAt;
   }
 
   /** Counts a request when it is sent, or reverses the count if it was not sent. */
@@ -230,11 +227,6 @@ export class History implements EventReader {
   get failedShare(): number {
     const { ended = 0, failed = 0 } = this.#operations.total(this.#clock.now(), RECENT);
     return ended > 0 ? failed / ended : 0;
-  }
-
-  /** Milliseconds since the last request left; `null` before the first. */
-  get sentMsAgo(): number | null {
-    return this.#sentAt === null ? null : this.#clock.now() - this.#sentAt;
   }
 
   /** The last hour. */
