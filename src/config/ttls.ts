@@ -1,5 +1,4 @@
 import { perResource, type Resource, resourceNames, resources } from '../resources.ts';
-import { jsonMembers } from '../storage/json-members.ts';
 import type { EnvironmentReader } from './environment.ts';
 
 const MOST_MS = 86_400_000;
@@ -7,7 +6,7 @@ const MOST_MS = 86_400_000;
 /** How long the responses of each resource count as fresh, in milliseconds, from the setting `TTLS`. */
 export function readTtls(reader: EnvironmentReader): Readonly<Record<Resource, number>> {
   const text = reader.text('TTLS');
-  const given = text.startsWith('{') ? jsonMembers(text) : {};
+  const given = membersOf(text);
   if (Object.keys(given).length === 0 && !/^\{\s*\}$/.test(text)) {
     reader.fault('TTLS is not a JSON object. Set it to one such as {"channels": 10000}.');
   }
@@ -23,4 +22,13 @@ export function readTtls(reader: EnvironmentReader): Readonly<Record<Resource, n
   return Object.freeze(
     perResource((resource) => Number(given[resource] ?? resources[resource].ttlMs)),
   );
+}
+
+/** The members of a JSON object; none for any other text. */
+function membersOf(text: string): Record<string, unknown> {
+  try {
+    return text.startsWith('{') ? JSON.parse(text) : {};
+  } catch {
+    return {};
+  }
 }
