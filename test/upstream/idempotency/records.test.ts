@@ -111,6 +111,18 @@ describe('the records in the store', () => {
     expect(received(sandbox)).toHaveLength(2);
   });
 
+  it('are not trusted if the secret of their names is damaged', async () => {
+    await execute();
+    await disk.change(new Map([['keys', '{']]));
+    for (const complaints of [1, 0]) {
+      const next = await start();
+      expect(next.complaints).toHaveLength(complaints);
+      await next.clock.settle();
+      expect(await codeIn(next)).toBe('OUTCOME_UNKNOWN');
+    }
+    expect(received(sandbox)).toHaveLength(1);
+  });
+
   it.each([
     ['of another version', (text: string) => text.replace('"format":1', '"format":2')],
     ['that are damaged', (text: string) => text.slice(1)],

@@ -33,6 +33,8 @@ interface Head {
   readonly secret: string;
   /** Since when no key was forgotten, on `Records.now`. */
   readonly knownSince: number;
+  /** When the secret before was found to be lost, on `Records.now`; 0 if it never was. */
+  readonly lostAt: number;
 }
 
 /** What became of keys: in memory, and in the store for the next owner. */
@@ -47,14 +49,17 @@ export class Records {
   /** The age at the start. */
   #ageBefore = 0;
   #knownSince: number;
+  /** When the secret of names was last found to be lost, on `now`; 0 if it never was. */
+  readonly #lostAt: number;
 
   /** Of a store in which no key is saved yet. */
-  constructor(options: RecordsOptions, head: Head | null = null) {
+  constructor(options: RecordsOptions, head: Head | null = null, hasLostHead = false) {
     const { clock, events, maxBytes, store } = options;
     this.#options = options;
     this.#startedAt = { now: clock.now(), wall: clock.wall() };
     this.#secret = head?.secret ?? randomBytes(SECRET_BYTES).toString('base64url');
     this.#knownSince = Math.min(this.now, Math.max(store.knownSince, head?.knownSince ?? 0));
+    this.#lostAt = hasLostHead ? this.now : (head?.lostAt ?? 0);
     this.digest = createDigest(this.#secret);
     this.#kept = new KeptRecords({
       store,
@@ -75,10 +80,12 @@ export class Records {
    */
   static async load(options: RecordsOptions): Promise<Records> {
     const { complain, keepMs, store } = options;
-    const head = await store.get(HEAD_KEY);
-    const records = new Records(options, head && JSON.parse(String(head)));
+    const saved = await store.get(HEAD_KEY);
+    const head = saved && parseHead(String(saved));
+    const records = new Records(options, head, saved !== null && head === null);
     const { age, unreadable } = await records.#kept.load(keepMs, records.now);
     records.#ageBefore = age;
+    if (saved && !head) complain?.('The secret of idempotency keys was damaged.');
     if (unreadable > 0) {
       complain?.(
         `Records of idempotency keys that are damaged or of another version: ${unreadable}. Their mutations are not executed again.`,
@@ -106,7 +113,8 @@ export class Records {
   /** Whether keys may have been used that are not known, however old they are. */
   get hasLost(): boolean {
     const { keepMs, store } = this.#options;
-    return store.hasLost && this.now - store.knownSince < keepMs;
+    const lostAt = Math.max(this.#lostAt, store.hasLost ? store.knownSince : 0);
+    return lostAt > this.now - keepMs;
   }
 
   get gauges(): IdempotencyGauges {
@@ -167,7 +175,8 @@ export class Records {
         typeof before === 'object' && before?.kind === 'ambiguous' ? before.ambiguity : null,
       sending: (ambiguity) => {
         save({ kind: 'ambiguous', ambiguity });
-        return this.#options.store.saved();
+        // The slot of the request is of the same transaction: without it, nothing is sent.
+        return this.#options.store.saved()?.catch(() => {});
       },
       unsent: () => save(before),
       ended: (outcome) => {
@@ -187,8 +196,17 @@ export class Records {
   }
 
   #putHead(): void {
-    const head: Head = { secret: this.#secret, knownSince: this.#knownSince };
-    this.#options.store.put(HEAD_KEY, JSON.stringify(head));
+    const head = { secret: this.#secret, knownSince: this.#knownSince, lostAt: this.#lostAt };
+    this.#options.store.put(HEAD_KEY, JSON.stringify(head satisfies Head));
+  }
+}
+
+/** `null` if it cannot be read. */
+function parseHead(text: string): Head | null {
+  try {
+    return JSON.parse(text) as Head;
+  } catch {
+    return null;
   }
 }
 
