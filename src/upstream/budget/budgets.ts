@@ -76,6 +76,8 @@ export class Budgets implements Iterable<Budget> {
   /** The callers' keys that have a place and were not accepted yet. */
   readonly #tried = new Set<string>();
   readonly #outside = new BoundedMap<Budget>({ max: OUTSIDE_REMEMBERED });
+  /** Of keys under which nothing was sent yet: making one reads the leases of the process before. */
+  readonly #lookedAt = new BoundedMap<Budget>({ max: OUTSIDE_REMEMBERED });
   /** Until then, on `clock.now()`, no budget can be idle. */
   #fullUntil = Number.NEGATIVE_INFINITY;
   /** When the process ends, on `clock.now()`; `null` while it is not about to. */
@@ -102,7 +104,8 @@ export class Budgets implements Iterable<Budget> {
       const waitMs = this.#fullUntil - clock.now();
       throw new BudgetExhausted(upstream, waitMs, new Date(clock.wall() + waitMs), 'keys');
     }
-    const budget = this.#options.budgetOf(secret);
+    const budget = this.#lookedAt.get(partition) ?? this.#options.budgetOf(secret);
+    this.#lookedAt.delete(partition);
     if (this.#drainedAt !== null) budget.drain(this.#drainedAt - this.#options.clock.now());
     this.#budgets.set(partition, budget);
     if (ofCaller) this.#tried.add(partition);
@@ -145,13 +148,16 @@ export class Budgets implements Iterable<Budget> {
     this.#fullUntil = Number.NEGATIVE_INFINITY;
   }
 
-  /** The budget of a key, for display only. Creates no budget. */
+  /** The budget of a key, for display only. It needs no room. */
   lookAt({ partition, secret }: Credential): Budget {
-    return (
+    const known =
       this.#budgets.get(partition) ??
       this.#outside.peek(partition) ??
-      this.#options.budgetOf(secret)
-    );
+      this.#lookedAt.get(partition);
+    if (known) return known;
+    const budget = this.#options.budgetOf(secret);
+    this.#lookedAt.set(partition, budget);
+    return budget;
   }
 
   /** Maximum number of requests that one operation may send with a key. */
