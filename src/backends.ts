@@ -7,7 +7,7 @@ import { createMarketApi } from './market/api.ts';
 import type { EventStream } from './observe/event-stream.ts';
 import { perResource } from './resources.ts';
 import type { Clock } from './scheduling/clock.ts';
-import type { Journal } from './upstream/budget/journal/journal.ts';
+import type { SavedSlots } from './upstream/budget/saved-slots.ts';
 import type { Cache } from './upstream/cache/cache.ts';
 import type { SavedCache } from './upstream/cache/saved/saved-cache.ts';
 import { Client, type ClientOptions } from './upstream/client.ts';
@@ -39,7 +39,7 @@ interface BackendWorld {
   readonly counts?: CountHistory;
   readonly events: EventStream;
   readonly digest: Digest;
-  readonly journal: Journal;
+  readonly slots: SavedSlots;
   /** Stores what became of writes with idempotency keys; absent for a process that sends no writes. */
   readonly records?: Records;
   /** Knows how many requests were sent today; absent if that is not recorded. */
@@ -119,9 +119,9 @@ function createBackend(
     digest,
     dispatcher,
     events,
-    journal,
     records,
     savedCache,
+    slots,
     usage,
     witness,
   }: BackendWorld,
@@ -149,7 +149,6 @@ function createBackend(
     dispatcher,
     events,
     freshness,
-    journal,
     maxCallsPerOperation,
     maxKeys,
     onForgotten: (partition) => lists.forget(partition),
@@ -161,6 +160,7 @@ function createBackend(
     jobsMinPerMinute,
     records,
     savedCache,
+    slots,
     callsBefore:
       usage && ownKey ? (callerClass) => usage.callsBefore(api.upstream, callerClass) : undefined,
     settleMs,

@@ -27,8 +27,7 @@ import { createServers } from './servers.ts';
 import type { Owner } from './store/engine.ts';
 import { newStore } from './store/open-store.ts';
 import type { Store } from './store/store.ts';
-import { openJournal } from './upstream/budget/journal/file-journal.ts';
-import { type Journal, keysAreNew, noJournal } from './upstream/budget/journal/journal.ts';
+import { SavedSlots } from './upstream/budget/saved-slots.ts';
 import { Cache } from './upstream/cache/cache.ts';
 import { Generations } from './upstream/cache/generations.ts';
 import { SavedCache } from './upstream/cache/saved/saved-cache.ts';
@@ -67,8 +66,6 @@ export interface Overrides {
   readonly log?: LogStream;
   /** The state of the process, which the gateway closes; by default, one that ends with it. */
   readonly store?: Store;
-  /** The state of the previous process. */
-  readonly journal?: Journal;
   /** This process as the owner of its store. */
   readonly owner?: Owner;
   /** Ports that may listen already. */
@@ -110,7 +107,9 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
   const complain = (sentence: string): void => events.emit('complaint', { sentence });
   const digest = createDigest(randomBytes(32).toString('base64'));
   const maxBytes = entryBytes(config.cacheMaxBytes);
-  const journal = overrides.journal ?? createJournal(config, clock, complain);
+  const { links, market } = config;
+  const keepMs = Math.max(links.rateWindowMs, market.rateWindowMs);
+  const slots = await SavedSlots.load({ store, clock, keepMs });
   const generations = new Generations();
   const cache = new Cache({ clock, maxBytes, generations });
   const savedCache = store.isDurable
@@ -158,9 +157,9 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     counts,
     events,
     digest,
-    journal,
     records,
     savedCache,
+    slots,
     usage,
     witness,
   };
@@ -217,7 +216,6 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
   const end = async (): Promise<void> => {
     usage.close();
     savedCache?.close();
-    journal.close();
     await sandbox?.close();
     await store.close();
     clock.end();
@@ -273,29 +271,4 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
 async function startEmbedded(): Promise<Sandbox> {
   const { startSandbox } = await import('./sandbox/sandbox.ts');
   return startSandbox({ isLocal });
-}
-
-/**
- * The leases of each key, saved in `STATE_DIR`. `complain` receives the reason if that is impossible, and `warn` a
- * problem that does not prevent it.
- */
-export function createJournal(
-  config: Config,
-  clock: Clock,
-  complain: (sentence: string) => void,
-  warn = complain,
-): Journal {
-  // What the sandbox has counted ends with it.
-  if (config.sandbox) return keysAreNew;
-  if (config.stateDir === null) return noJournal(clock.now());
-  const { links, market } = config;
-  return openJournal({
-    folder: config.stateDir,
-    clock,
-    keepMs:
-      Math.max(links.rateWindowMs, market.rateWindowMs) +
-      Math.max(links.timeoutMs, market.timeoutMs),
-    complain,
-    warn,
-  });
 }

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { Config } from './config/config.ts';
 import { endpointsOf, secretsOf } from './config/endpoints.ts';
 import { reasonOf } from './errors.ts';
@@ -17,7 +16,7 @@ import {
   type OwnedStore,
   openStore,
   ownerAt,
-  type StorePlace,
+  placeOf,
   type WaitingStore,
 } from './store/open-store.ts';
 
@@ -253,13 +252,6 @@ class ServingProcess implements Member {
     callers.handle = waitingHandler(callers, operators ? 'callers' : 'all', options);
     if (operators) operators.handle = waitingHandler(operators, 'operators', options);
   }
-}
-
-function placeOf(databaseUrl: string | null, stateDir: string | null): StorePlace {
-  if (databaseUrl !== null) return { kind: 'postgres', url: databaseUrl };
-  return stateDir === null
-    ? { kind: 'memory' }
-    : { kind: 'folder', folder: join(stateDir, 'store') };
 }
 
 /** Waits before the store is tried again. */

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Setting, type SettingKind, settings } from '../src/config/settings.ts';
 import { startSandbox } from '../src/sandbox/sandbox.ts';
-import { keysAreNew } from '../src/upstream/budget/journal/journal.ts';
 import { headline, section } from './bench/report/table.ts';
 import { startWorld, type World } from './support/gateway.ts';
 import { fencedBlocks, leads, pageAt, pageExamples, pages } from './support/readme.ts';
@@ -215,13 +214,12 @@ it('the examples are found at all, and have their answers with them', () => {
 });
 
 /** A gateway on a sandbox of its own, under the limits that the examples were run under. */
-async function openWorld(env: Readonly<Record<string, string>>, folder: string): Promise<World> {
+async function openWorld(env: Readonly<Record<string, string>>): Promise<World> {
   const sandbox = await startSandbox();
   const limits = { LINKS_RATE_LIMIT: '30', MARKET_RATE_LIMIT: '60' };
   // The port is the machine's choice.
   const world = await startWorld({
     on: sandbox,
-    journal: { ...keysAreNew, folder },
     env: { PORT: '0', ...limits, ...env },
   });
   const close = async (): Promise<void> => {
@@ -248,7 +246,7 @@ describe.each(withExamples)('the examples of $path', ({ examples }) => {
     const path = join(folder, 'operations.json');
     if (operations !== '') writeFileSync(path, operations);
     const env = operations === '' ? {} : { PERSISTED_OPERATIONS_FILE: path };
-    const world = await openWorld(env, mkdtempSync(join(folder, 'state-')));
+    const world = await openWorld(env);
     worlds.push(world);
     const { url } = await world.gateway.listen();
     urls.set(operations, url);

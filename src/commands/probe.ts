@@ -3,11 +3,13 @@ import { createBackends } from '../backends.ts';
 import type { Config, Endpoint } from '../config/config.ts';
 import { endpointsOf } from '../config/endpoints.ts';
 import { createDigest } from '../digest.ts';
-import { createJournal } from '../gateway.ts';
 import { EventStream } from '../observe/event-stream.ts';
 import { type Probed, probeUpstreams } from '../operators/upstream-probe.ts';
 import { type Clock, systemClock } from '../scheduling/clock.ts';
-import { keysAreNew } from '../upstream/budget/journal/journal.ts';
+import { StoreError } from '../store/engine.ts';
+import { newStore, openStore, placeOf } from '../store/open-store.ts';
+import type { Store } from '../store/store.ts';
+import { SavedSlots } from '../upstream/budget/saved-slots.ts';
 import { Cache } from '../upstream/cache/cache.ts';
 import { FaultWatch } from '../upstream/diagnosis.ts';
 import { createDispatcher } from '../upstream/wire/undici.ts';
@@ -15,8 +17,9 @@ import { askRunning } from './running-gateway.ts';
 
 /**
  * Asks each configured upstream one question with the configured key, and says what is wrong. 1 upstream call each,
- * never one over the rate limit: by the gateway that runs with these settings, where one does; else under the budget as
- * `STATE_DIR` remembers it, where the call is noted for the next process. While another process owns that folder and cannot be asked, nothing is sent: it would not know of it.
+ * never one over the rate limit: by the gateway that runs with these settings, where one does; else under the budget in
+ * the store, which the next process finds. While another process owns the store and cannot be asked, nothing is sent: it
+ * would not know of it.
  */
 export async function probe(config: Config, clock: Clock = systemClock): Promise<Probed> {
   if (config.sandbox) {
@@ -26,25 +29,20 @@ export async function probe(config: Config, clock: Clock = systemClock): Promise
 }
 
 async function askUpstreams(config: Config, clock: Clock): Promise<Probed> {
-  const complaints: string[] = [];
   const warnings: string[] = [];
   const { links, market } = config;
   const hasKey = Boolean(links.endpoint?.apiKey || market.endpoint?.apiKey);
   // Without a key, requests count for no key.
-  const journal = hasKey
-    ? createJournal(
-        config,
-        clock,
-        (sentence) => complaints.push(sentence),
-        (sentence) => warnings.push(sentence),
-      )
-    : keysAreNew;
+  const store = hasKey
+    ? await storeOf(config, clock, (sentence) => warnings.push(sentence))
+    : newStore(clock);
+  if (typeof store === 'string') {
+    const lines = ['No upstream request was sent.', store, ...warnings, BESIDE];
+    return { lines, wrong: 'world' };
+  }
   const dispatcher = createDispatcher();
   try {
-    if (complaints.length > 0) {
-      const lines = ['No upstream request was sent.', ...complaints, ...warnings, BESIDE];
-      return { lines, wrong: 'world' };
-    }
+    const keepMs = Math.max(links.rateWindowMs, market.rateWindowMs);
     const watches: FaultWatch[] = [];
     const { clients } = createBackends(config, endpointsOf(config, null), {
       dispatcher,
@@ -52,7 +50,7 @@ async function askUpstreams(config: Config, clock: Clock): Promise<Probed> {
       cache: new Cache({ clock, maxBytes: 1 }),
       events: new EventStream(),
       digest: createDigest(randomBytes(32).toString('base64')),
-      journal,
+      slots: await SavedSlots.load({ store, clock, keepMs }),
       witness(subject) {
         const watch = new FaultWatch(subject, { clock, complain: () => {} });
         watches.push(watch);
@@ -71,10 +69,36 @@ async function askUpstreams(config: Config, clock: Clock): Promise<Probed> {
     });
     return { lines: [...lines, ...warnings], wrong };
   } finally {
-    journal.close();
     await dispatcher.close();
+    await store.close();
   }
 }
+
+/** The store of these settings, or why it cannot be used. */
+async function storeOf(
+  { databaseUrl, stateDir }: Config,
+  clock: Clock,
+  complain: (sentence: string) => void,
+): Promise<Store | string> {
+  try {
+    const opened = await openStore({
+      place: placeOf(databaseUrl, stateDir),
+      url: NOWHERE,
+      clock,
+      complain,
+    });
+    if ('owned' in opened) return opened.owned.store;
+    // Ends its session, if it has one.
+    await opened.waiting.own(AbortSignal.abort()).catch(() => {});
+    return `${databaseUrl === null ? `STATE_DIR ${stateDir}` : 'DATABASE_URL'} is in use by another process.`;
+  } catch (error) {
+    if (error instanceof StoreError) return error.message;
+    throw error;
+  }
+}
+
+/** This process answers no requests. */
+const NOWHERE = 'http://127.0.0.1:1';
 
 /** What to do where a gateway owns the budget and does not answer at the port of these settings. */
 const BESIDE =

@@ -1,13 +1,4 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  openSync,
-  readSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 
 /** Without waiting for the other end of a pipe, and without taking a terminal for its own. */
 const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
@@ -55,24 +46,4 @@ export function readTextFileIfThere(path: string, maxBytes: number): string | nu
 /** Whether an error of the file system says that there is no file of that name. */
 function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
-}
-
-/**
- * Replaces a file by a new one with this text, atomically: a concurrent reader sees the old file or the new one.
- * Only this process's user may read it, and no link is followed. Returns the open file, to be appended to.
- * @throws the error of the file system; the earlier content is then unchanged.
- */
-export function openReplacement(path: string, text: string): number {
-  const next = `${path}.new`;
-  rmSync(next, { force: true });
-  const file = openSync(next, 'wx', 0o600);
-  try {
-    writeFileSync(file, text);
-    renameSync(next, path);
-    return file;
-  } catch (error) {
-    closeSync(file);
-    rmSync(next, { force: true });
-    throw error;
-  }
 }

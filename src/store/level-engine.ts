@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
 import { reasonOf } from '../errors.ts';
 import type { Clock } from '../scheduling/clock.ts';
@@ -42,13 +42,31 @@ export async function openLevel(options: LevelOptions): Promise<Attempt> {
   const { complain, folder } = options;
   const opened = await open(options);
   if (opened === 'occupied') return { occupied: new OccupiedFolder(options) };
-  if (opened !== 'damaged') return { engine: opened };
+  if (opened !== 'damaged') {
+    warnOfOthers(dirname(folder), complain);
+    return { engine: opened };
+  }
   const aside = `${folder}.damaged-${process.pid}-${process.hrtime.bigint()}`;
   renameSync(folder, aside);
   complain(`The store in ${folder} was damaged. It is now ${aside}, and a new one was made.`);
   const again = await open(options, true);
   if (typeof again !== 'string') return { engine: again };
   throw new StoreError('UNAVAILABLE', `The store in ${folder} cannot be opened.`);
+}
+
+/** Complains if users other than this process's own, and root, can read or write `STATE_DIR`. */
+function warnOfOthers(stateDir: string, complain: (sentence: string) => void): void {
+  // Systems without such users have no meaningful modes.
+  if (!process.getuid) return;
+  const { mode, uid } = statSync(stateDir);
+  const isTheirs = (mode & 0o022) !== 0 || (uid !== process.getuid() && uid !== 0);
+  if (!isTheirs && (mode & 0o044) === 0) return;
+  const danger = isTheirs
+    ? 'writable by other users, who could change the rate limit budget of the next process'
+    : 'readable by other users, who could read what is saved of the account';
+  complain(
+    `STATE_DIR ${stateDir} is ${danger}. Run: chmod 700 ${stateDir} (or set STATE_DIR to a new folder inside it).`,
+  );
 }
 
 async function open(

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import type { Clock } from '../scheduling/clock.ts';
 import { type Attempt, type Engine, type Owner, StoreError } from './engine.ts';
 import { MemoryEngine } from './memory-engine.ts';
@@ -19,6 +20,14 @@ export type StorePlace =
   | { readonly kind: 'memory' }
   | { readonly kind: 'folder'; readonly folder: string }
   | { readonly kind: 'postgres'; readonly url: string };
+
+/** Where the store of these settings is: in memory without any of them. */
+export function placeOf(databaseUrl: string | null, stateDir: string | null): StorePlace {
+  if (databaseUrl !== null) return { kind: 'postgres', url: databaseUrl };
+  return stateDir === null
+    ? { kind: 'memory' }
+    : { kind: 'folder', folder: join(stateDir, 'store') };
+}
 
 interface OpenOptions {
   readonly place: StorePlace;

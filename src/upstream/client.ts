@@ -6,8 +6,8 @@ import type { EventStream } from '../observe/event-stream.ts';
 import type { Resource } from '../resources.ts';
 import { newStore } from '../store/open-store.ts';
 import { Budgets, type KeyState, processBudgets } from './budget/budgets.ts';
-import { type Journal, keysAreNew } from './budget/journal/journal.ts';
 import type { ReservedShares } from './budget/law/document.ts';
+import { SavedSlots } from './budget/saved-slots.ts';
 import type { Cache, Freshness } from './cache/cache.ts';
 import { EVERYTHING, scopeOf } from './cache/key.ts';
 import { Refresher } from './cache/refresher.ts';
@@ -47,8 +47,8 @@ export interface ClientOptions extends ExchangeOptions {
   readonly maxKeys?: number;
   /** Called with each partition that is removed because its key was rejected. */
   readonly onForgotten?: (partition: string) => void;
-  /** Saves the sent requests of each key across restarts; without it, none are assumed before the start. */
-  readonly journal?: Journal;
+  /** Saves the slots of each key across restarts; without it, none are assumed before the start. */
+  readonly slots?: SavedSlots;
   /** Receives the events of this client. */
   readonly events?: EventStream;
   /** Records counts over time. */
@@ -133,11 +133,13 @@ export class Client {
 
   #newBudgets(): Budgets {
     const { baseUrl, callsBefore, clock, events } = this.#options;
-    const { journal = keysAreNew, maxKeys } = this.#options;
+    const { maxKeys } = this.#options;
     const { classes, jobsMinPerMinute, maxCallsPerOperation, rateLimit, rateWindowMs } =
       this.#options;
     const { reserves, timeoutMs } = this.#options;
     const { upstream } = this;
+    const { slots = new SavedSlots({ store: newStore(clock), clock, keepMs: rateWindowMs }) } =
+      this.#options;
     const own = { classes, jobsMinPerMinute, rateLimit, rateWindowMs, reserves, timeoutMs };
     const limits = { baseUrl, callsBefore, clock, events, ...own, upstream };
     return new Budgets({
@@ -145,7 +147,7 @@ export class Client {
       clock,
       maxBudgets: maxKeys ?? Infinity,
       maxCallsPerOperation,
-      budgetOf: processBudgets(limits, journal),
+      budgetOf: processBudgets(limits, slots),
     });
   }
 

@@ -1,7 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
 import { startWorld } from '../support/gateway.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -31,10 +27,8 @@ export async function measureFreshness(
   { exports, rounds = 4 }: FreshnessTerms = {},
 ): Promise<Freshness> {
   const clock = new VirtualClock();
-  const folder = mkdtempSync(join(tmpdir(), 'freshness-'));
   const world = await startWorld({
     clock,
-    ...(exports === undefined ? {} : { journal: { ...keysAreNew, folder } }),
     sandbox: { clock, limit: { requests: CALLS_A_MINUTE, mode: 'sliding' } },
     env: {
       LINKS_RATE_LIMIT: String(CALLS_A_MINUTE),
@@ -93,7 +87,6 @@ export async function measureFreshness(
     };
   } finally {
     await world.close();
-    rmSync(folder, { recursive: true, force: true });
   }
 }
 

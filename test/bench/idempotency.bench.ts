@@ -58,7 +58,7 @@ interface Place {
 
 it('idempotency', async () => {
   makeRoom();
-  const folder = ranBefore();
+  const folder = await ranBefore();
   const upstream = await startText('bench-links.mjs', linkApi, {}, { core: 'ours' });
   const env = {
     LINKS_BASE_URL: `http://127.0.0.1:${upstream.port}`,

@@ -82,7 +82,7 @@ export async function setStage({ mode, bursts = [] }: Upstream): Promise<Stage> 
       PORT: '0',
       AUTH_MODE: 'none',
       MAX_WAIT_MS: '180000',
-      STATE_DIR: ranBefore(),
+      STATE_DIR: await ranBefore(),
       LINKS_BASE_URL: upstream.url,
       LINKS_API_KEY: sandbox.links.key,
       ...(mode === null ? { LINKS_RATE_LIMIT: String(PLENTY) } : {}),

@@ -1,18 +1,19 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { headLine, RELEASED_LINE } from '../../src/upstream/budget/journal/lease-lines.ts';
+import { systemClock } from '../../src/scheduling/clock.ts';
+import { openFolder } from '../support/store.ts';
+
+const HOUR_MS = 3_600_000;
 
 /**
  * A folder in which a process has left that it ran long enough to know what was spent, which is nothing:
  * the very first start leaves half of the limit alone, and is not what is measured here.
  */
-export function ranBefore(): string {
+export async function ranBefore(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'ran-before-'));
-  const moment = { now: 0, wall: Date.now() };
-  writeFileSync(
-    join(folder, 'leases.log'),
-    headLine('earlier/0/-/0', null, moment) + RELEASED_LINE,
-  );
+  const earlier = { ...systemClock, wall: () => systemClock.wall() - HOUR_MS };
+  const store = await openFolder(join(folder, 'store'), earlier);
+  await store.close();
   return folder;
 }

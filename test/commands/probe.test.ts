@@ -10,6 +10,7 @@ import { createGateway } from '../../src/gateway.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { systemClock } from '../../src/scheduling/clock.ts';
 import { configOf } from '../support/config.ts';
+import { openFolder } from '../support/store.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'probe-'));
 let sandbox: Sandbox;
@@ -155,7 +156,8 @@ describe('a probe', () => {
 
 describe('what a probe spends', () => {
   const used = async (config: Config): Promise<unknown> => {
-    const gateway = await createGateway(config);
+    const store = await openFolder(join(config.stateDir ?? '', 'store'));
+    const gateway = await createGateway(config, { store });
     const response = await gateway.fetch(
       new Request('http://gateway/graphql', {
         method: 'POST',
@@ -189,14 +191,14 @@ describe('what a probe spends', () => {
 
   it('is nothing while another process owns what is remembered and cannot be asked', async () => {
     const config = configure({ PORT: '0' });
-    const gateway = await createGateway(config);
+    const store = await openFolder(join(config.stateDir ?? '', 'store'));
     sandbox.links.clearLog();
     const { lines, wrong } = await probe(config);
     expect(lines.join('\n')).toMatch(
       /No upstream request was sent.\nSTATE_DIR .* is in use[^]*Run this command with the settings and the user of the running gateway/,
     );
     expect([wrong, sandbox.links.requests.length]).toEqual(['world', 0]);
-    await gateway.close();
+    await store.close();
   });
 
   it('is nothing while the limit is used up', async () => {

@@ -194,7 +194,7 @@ describe('the image', () => {
     const state = join(app, 'state');
     expect(statSync(state).mode & 0o7777).toBe(0o1777);
     expect(statSync(join(state, 'gateway')).mode & 0o7777).toBe(0o700);
-    expect(readdirSync(join(state, 'gateway')).sort()).toEqual(['jobs', 'leases.log', 'store']);
+    expect(readdirSync(join(state, 'gateway')).sort()).toEqual(['store']);
   });
 });
 

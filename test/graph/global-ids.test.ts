@@ -1,21 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { getNamedType, isListType, isObjectType } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { schema } from '../../src/schema.ts';
-import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
 import { type Connection, type Row, startWorld, type World } from '../support/gateway.ts';
 
 let world: World;
-const folder = mkdtempSync(join(tmpdir(), 'ids-'));
 beforeAll(async () => {
-  world = await startWorld({ journal: { ...keysAreNew, folder } });
+  world = await startWorld();
 });
-afterAll(async () => {
-  await world.close();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => world.close());
 
 /** Every field of Query that lists objects, and whether it does so as a connection. */
 function lists(): { field: string; paged: boolean }[] {

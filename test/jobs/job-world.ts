@@ -6,7 +6,6 @@ import { setImmediate } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { formatTokenFile } from '../../src/auth/token-file.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
 import { type AnswerError, PLENTY, startWorld, type WorldOptions } from '../support/gateway.ts';
 import { openFolder } from '../support/store.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
@@ -63,7 +62,6 @@ export async function jobWorld({ clock, env, on }: JobWorldOptions = {}) {
     const world = await startWorld({
       on: sandbox,
       ...(clock && { clock }),
-      journal: { ...keysAreNew, folder },
       store,
       env: {
         AUTH_MODE: 'token',

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
 import { Viewers } from '../bench/live/viewers.ts';
 import { configOf } from '../support/config.ts';
 import { exchange } from '../support/exchange.ts';
@@ -47,7 +46,7 @@ beforeEach(async () => {
     shutdownGraceMs: '2000',
     LOG_LEVEL: 'silent',
   });
-  gateway = await createGateway(config, { journal: keysAreNew });
+  gateway = await createGateway(config);
   ({ url } = await gateway.listen());
 });
 

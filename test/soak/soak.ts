@@ -2,7 +2,6 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createGateway } from '../../src/gateway.ts';
 import { type Fault, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
 import { configOf } from '../support/config.ts';
 import { exchange } from '../support/exchange.ts';
 import { QuickClock } from '../support/virtual-clock.ts';
@@ -65,7 +64,6 @@ export async function soak(seconds: number, seed: number): Promise<Soaked> {
   let log = '';
   const gateway = await createGateway(settings(sandbox, limit), {
     clock,
-    journal: keysAreNew,
     log: { write: (line) => void (line.includes('unexpected error') && (log += line)) },
   });
   const { url } = await gateway.listen();

@@ -1,11 +1,20 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/scheduling/clock.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { holdsWhatAMapHolds, owned } from './law.ts';
@@ -19,7 +28,10 @@ beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'store-'));
   folder = join(root, 'store');
 });
-afterEach(() => rmSync(root, { recursive: true, force: true }));
+afterEach(() => {
+  vi.restoreAllMocks();
+  rmSync(root, { recursive: true, force: true });
+});
 
 const place = () => ({ kind: 'folder', folder }) as const;
 
@@ -174,6 +186,47 @@ it('is readable by its user only', async () => {
   const { store } = await owned(place());
   expect(statSync(folder).mode & 0o077).toBe(0);
   expect(statSync(join(folder, 'owner.json')).mode & 0o077).toBe(0);
+  await store.close();
+});
+
+it.each([
+  ['707', 'writable'],
+  ['702', 'writable'],
+  ['770', 'writable'],
+  ['1777', 'writable'],
+  ['755', 'readable'],
+  ['750', 'readable'],
+  ['744', 'readable'],
+  ['711', null],
+  ['700', null],
+])('warns of a STATE_DIR of mode %s if it is %s by other users', async (mode, danger) => {
+  chmodSync(root, Number.parseInt(mode, 8));
+  const complaints: string[] = [];
+  const { store } = await owned(place(), (sentence) => complaints.push(sentence));
+  const warning = `STATE_DIR ${root} is ${danger} by other users`;
+  const advice = `Run: chmod 700 ${root} `;
+  expect(complaints.map((each) => each.startsWith(warning) && each.includes(advice))).toEqual(
+    danger === null ? [] : [true],
+  );
+  await store.close();
+});
+
+it('warns of a STATE_DIR that belongs to another user', async () => {
+  if (process.getuid?.() === 0) chownSync(root, 54_321, 54_321);
+  else vi.spyOn(process, 'getuid').mockReturnValue(54_321);
+  const complaints: string[] = [];
+  const { store } = await owned(place(), (sentence) => complaints.push(sentence));
+  expect(complaints).toEqual([expect.stringContaining('is writable by other users')]);
+  await store.close();
+});
+
+it('makes a STATE_DIR for its user only', async () => {
+  chmodSync(root, 0o1777);
+  const complaints: string[] = [];
+  const made = { kind: 'folder', folder: join(root, 'own', 'store') } as const;
+  const { store } = await owned(made, (sentence) => complaints.push(sentence));
+  expect(complaints).toEqual([]);
+  expect(statSync(join(root, 'own')).mode & 0o777).toBe(0o700);
   await store.close();
 });
 

@@ -1,8 +1,9 @@
+import { join } from 'node:path';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type Clock, systemClock } from '../../src/scheduling/clock.ts';
-import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
 import { configOf } from './config.ts';
+import { openFolder } from './store.ts';
 
 /** A whole gateway on real sockets over a sandbox that the test holds in its hands. */
 export interface BusyGateway {
@@ -49,6 +50,7 @@ export async function busyGateway(
   const { clock = systemClock, pages } = options;
   const sandbox = options.sandbox ?? (await startSandbox({ clock }));
   let log = '';
+  const folder = env['STATE_DIR'] ?? 'off';
   const gateway = await createGateway(
     configOf({
       PORT: '0',
@@ -62,7 +64,7 @@ export async function busyGateway(
     {
       clock,
       ...(pages === undefined ? {} : { pages }),
-      ...(env['STATE_DIR'] === undefined ? { journal: keysAreNew } : {}),
+      ...(folder === 'off' ? {} : { store: await openFolder(join(folder, 'store'), clock) }),
       log: { write: (line) => void (log += line) },
     },
   );

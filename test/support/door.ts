@@ -1,6 +1,5 @@
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
 import { configOf } from './config.ts';
 import { exchange } from './exchange.ts';
 import { type AnswerError, PLENTY, type Row } from './gateway.ts';
@@ -61,7 +60,6 @@ export async function openDoor(
   });
   const gateway = await createGateway(config, {
     clock,
-    journal: keysAreNew,
     log: { write: (line) => void (log += line) },
     // As their sources are: what they load is there only once it is built.
     pages: 'pages',

@@ -1,11 +1,12 @@
 import type { CallerClasses } from '../../src/auth/caller-class.ts';
 import { inBackground } from '../../src/scheduling/at-once.ts';
 import type { Clock } from '../../src/scheduling/clock.ts';
+import { newStore } from '../../src/store/open-store.ts';
 import type { Budget, Slot, SlotRequest } from '../../src/upstream/budget/budget.ts';
-import { type KeyJournal, newKey } from '../../src/upstream/budget/journal/journal.ts';
 import type { Lane, ReservedShares } from '../../src/upstream/budget/law/document.ts';
 import { MemoryStore } from '../../src/upstream/budget/memory-store.ts';
 import { QueuedBudget } from '../../src/upstream/budget/queued-budget.ts';
+import { type KeySlots, SavedSlots } from '../../src/upstream/budget/saved-slots.ts';
 import type { Feedback } from '../../src/upstream/wire/rate-limit-headers.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
@@ -44,18 +45,25 @@ export function enqueue(budget: Budget, job: Job): void {
   inBackground(Promise.resolve(turn).then(send));
 }
 
+/** The slots of a key that was never used before, apart from what is given. */
+export function keySlots(clock: Clock, windowMs: number, given?: Partial<KeySlots>): KeySlots {
+  const slots = new SavedSlots({ store: newStore(clock), clock, keepMs: windowMs });
+  return { ...slots.of('a-key', { windowMs, timeoutMs: 10_000 }), ...given };
+}
+
 /** A budget of a process that has the key to itself. */
 export function createBudget(
   clock: Clock,
   limit: number,
   windowMs: number,
-  journal: KeyJournal = newKey,
+  given?: Partial<KeySlots>,
   reserves?: ReservedShares,
   classes?: CallerClasses,
 ): Budget {
+  const saved = keySlots(clock, windowMs, given);
   return new QueuedBudget(
     clock,
-    new MemoryStore({ upstream: 'LINKS', clock, limit, windowMs, journal, reserves, classes }),
+    new MemoryStore({ upstream: 'LINKS', clock, limit, windowMs, saved, reserves, classes }),
   );
 }
 

@@ -1,6 +1,5 @@
 import { createGateway, type Gateway, type Overrides } from '../../src/gateway.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { keysAreNew } from '../../src/upstream/budget/journal/journal.ts';
 import type { ReceiptSummary } from '../../src/upstream/receipt.ts';
 import { configOf } from './config.ts';
 
@@ -98,7 +97,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     ...(only === 'links' ? {} : { MARKET_BASE_URL: market.url, MARKET_API_KEY: market.key }),
     ...env,
   });
-  const gateway = await createGateway(config, { journal: keysAreNew, ...overrides });
+  const gateway = await createGateway(config, overrides);
   const world: World = {
     sandbox,
     gateway,

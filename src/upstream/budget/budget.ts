@@ -13,6 +13,8 @@ import type { Lane, TurnLane } from './law/document.ts';
 export interface Slot {
   /** Unique on the budget. */
   readonly id: string;
+  /** Resolves when the request may leave; see `Store.saved`. */
+  saved(): AtOnce<void>;
   /** Whether the request may still be sent: checked in the turn in which its first byte leaves. */
   readonly mayLeave: () => boolean;
   /** The request was not sent: the slot is free immediately. */

@@ -6,12 +6,12 @@ import { BudgetExhausted, type UpstreamName } from '../../errors.ts';
 import type { EventStream } from '../../observe/event-stream.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import type { Budget, BudgetState } from './budget.ts';
-import type { Journal } from './journal/journal.ts';
 import { callerInClass } from './law/callers/caller-names.ts';
 import type { QuotaUse } from './law/callers/quotas.ts';
 import type { ReservedShares } from './law/document.ts';
 import { MemoryStore } from './memory-store.ts';
 import { QueuedBudget } from './queued-budget.ts';
+import type { SavedSlots } from './saved-slots.ts';
 
 /** The owner of the budgets, and their maximum number. */
 interface BudgetsOptions {
@@ -227,10 +227,10 @@ interface KeyLimits {
   readonly baseUrl: string;
 }
 
-/** Names keys in the journal, equally in every process. A key cannot be derived from its name. */
-const nameInJournal = createDigest('the journal of leases');
+/** Names keys in the store, equally in every process. A key cannot be derived from its name. */
+const nameOf = createDigest('the slots of keys');
 
-/** Creates the budgets of keys; `journal` saves them across restarts. */
+/** Creates the budgets of keys, whose slots are saved across restarts. */
 export function processBudgets(
   {
     baseUrl,
@@ -245,12 +245,12 @@ export function processBudgets(
     timeoutMs,
     upstream,
   }: KeyLimits,
-  journal: Journal,
+  slots: SavedSlots,
 ): (secret: string) => Budget {
   return (secret) => {
-    const ofKey = journal.of(nameInJournal(`${baseUrl} ${secret}`), { windowMs, timeoutMs });
+    const saved = slots.of(nameOf(`${baseUrl} ${secret}`), { windowMs, timeoutMs });
     const own = { limit: rateLimit, windowMs, reserves, classes, jobsMinPerMinute };
-    const of = { ...own, callsBefore, clock, events, upstream, journal: ofKey };
+    const of = { ...own, callsBefore, clock, events, upstream, saved };
     return new QueuedBudget(clock, new MemoryStore(of));
   };
 }

@@ -3,7 +3,6 @@ import type { UpstreamName } from '../../errors.ts';
 import type { EventStream } from '../../observe/event-stream.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import type { Slot, SlotRequest } from './budget.ts';
-import { type JournalEntry, type KeyJournal, newKey } from './journal/journal.ts';
 import type { Lanes } from './lanes.ts';
 import { type BudgetView, pausedMs } from './law/availability.ts';
 import { recallToday } from './law/callers/quotas.ts';
@@ -17,6 +16,7 @@ import {
 } from './law/document.ts';
 import { cancelSlot, endSlot } from './law/ended.ts';
 import { addAnswered, heldBack, purge } from './law/slots.ts';
+import type { KeySlots, SavedSlot } from './saved-slots.ts';
 import { SlotLimiter, type TakenSlots } from './slot-limiter.ts';
 
 interface MemoryStoreOptions {
@@ -32,8 +32,8 @@ interface MemoryStoreOptions {
   readonly jobsMinPerMinute?: number | undefined;
   /** Number of requests on the current day by callers of a class, before this process; none by default. */
   readonly callsBefore?: ((callerClass: string) => number) | undefined;
-  /** The leases of the previous process, and those for the next one. */
-  readonly journal?: KeyJournal;
+  /** The slots of the owners before, and those for the next one. */
+  readonly saved: KeySlots;
   readonly upstream: UpstreamName;
   readonly events?: EventStream | undefined;
 }
@@ -48,19 +48,18 @@ interface Claimed {
 /** A slot of a request of this process. */
 interface OwnSlot {
   readonly taken: TakenSlots;
-  readonly entry: JournalEntry;
+  readonly row: SavedSlot;
 }
 
 /**
  * Keeps the budget of a key, and grants its slots. Every slot that counts is a job of one limiter, which
- * determines the number of free slots. Each slot is written to the journal before its request is sent.
+ * determines the number of free slots. Each slot is saved before its request is sent.
  */
 export class MemoryStore {
   readonly rules: Rules;
   /** The latest known budget, for values that do not depend on the time: it can contain slots that have ended. */
   readonly budget: KeyBudget;
   readonly #clock: Clock;
-  readonly #journal: KeyJournal;
   readonly #options: MemoryStoreOptions;
   readonly #limiter: SlotLimiter;
   /** The current limit of `#limiter`. */
@@ -72,25 +71,24 @@ export class MemoryStore {
   #heldBack: { readonly count: number; readonly taken: TakenSlots } | null = null;
 
   constructor(options: MemoryStoreOptions) {
-    const { callsBefore, clock, journal = newKey, limit } = options;
+    const { callsBefore, clock, limit, saved } = options;
     this.#options = options;
     this.#clock = clock;
-    this.#journal = journal;
     this.#limiter = new SlotLimiter(limit);
     this.#limit = limit;
     this.rules = newRules(options, () => clock.wall() - clock.now());
     const now = clock.now();
     const b = newBudget(this.rules, now);
     this.budget = b;
-    for (const [at, until] of journal.recalled.entries()) {
+    for (const [at, until] of saved.recalled.entries()) {
       const id = `before ${at}`;
       addAnswered(b, { id, until, grantedAt: now });
       this.#answered.set(id, this.#limiter.take());
     }
-    if (journal.unknownUntil > now) b.unknownUntil = journal.unknownUntil;
+    if (saved.unknownUntil > now) b.unknownUntil = saved.unknownUntil;
     if (callsBefore) recallToday(b, this.rules, now, callsBefore);
-    b.caution.blind = !journal.isKnown;
-    b.caution.coTenantAt = journal.coTenantSeenAt;
+    b.caution.blind = !saved.isKnown;
+    b.caution.coTenantAt = saved.coTenantSeenAt;
     this.#count();
   }
 
@@ -121,18 +119,21 @@ export class MemoryStore {
     const { coTenantAt } = this.budget.caution;
     const result = step(this.budget, this.#purge());
     this.#count();
-    if (this.budget.caution.coTenantAt !== coTenantAt) this.#journal.coTenantSeen();
+    if (this.budget.caution.coTenantAt !== coTenantAt) this.#options.saved.coTenantSeen();
     return result;
   }
 
   #slotOf(id: string, freed: (refused: boolean) => void): Slot {
-    const { events, upstream } = this.#options;
+    const { events, saved, upstream } = this.#options;
+    const leaveBy = this.#held.get(id)?.row.leaveBy ?? Infinity;
     return {
       id,
-      // A pause can begin between a turn and the first byte.
+      saved: () => saved.saved(),
+      // A pause can begin between a turn and the first byte, and the process can be suspended.
       mayLeave: () => {
         const { until } = this.budget.pause;
-        return until === null || until <= this.#clock.now();
+        const now = this.#clock.now();
+        return now <= leaveBy && (until === null || until <= now);
       },
       release: () => {
         this.change((b) => cancelSlot(b, id));
@@ -169,7 +170,7 @@ export class MemoryStore {
     }
     for (const { id, lengthy = false } of held) {
       if (this.#held.has(id)) continue;
-      this.#held.set(id, { taken: this.#limiter.take(), entry: this.#journal.begin(lengthy) });
+      this.#held.set(id, { taken: this.#limiter.take(), row: this.#options.saved.begin(lengthy) });
     }
     if (this.#held.size > held.length) {
       const out = new Set(held.map(({ id }) => id));
@@ -181,13 +182,13 @@ export class MemoryStore {
     this.#countHeldBack();
   }
 
-  #ends(id: string, { entry, taken }: OwnSlot, answered: KeyBudget['answered']): void {
+  #ends(id: string, { row, taken }: OwnSlot, answered: KeyBudget['answered']): void {
     this.#held.delete(id);
     if (answered.findLast((slot) => slot.id === id)) {
-      entry.ended();
+      row.ended();
       this.#answered.set(id, taken);
     } else {
-      entry.cancelled();
+      row.cancelled();
       taken.release();
     }
   }

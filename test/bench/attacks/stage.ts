@@ -1,10 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
-import { headLine, RELEASED_LINE } from '../../../src/upstream/budget/journal/lease-lines.ts';
 import { type Running, start } from '../../support/process.ts';
+import { ranBefore } from '../ran-before.ts';
 import type { Figure } from '../report/measurement.ts';
 import type { Attack } from './attack.ts';
 import { GatewayProcess, type Inside } from './gateway-process.ts';
@@ -63,7 +63,6 @@ export class Stage {
   readonly #bare: Running;
   readonly #bareUrl: string;
   readonly #folder = mkdtempSync(join(tmpdir(), 'attacks-'));
-  #gateways = 0;
 
   private constructor(sandbox: Sandbox, bare: Running, bareUrl: string) {
     this.#sandbox = sandbox;
@@ -101,7 +100,7 @@ export class Stage {
   async #attempt(attack: Attack): Promise<Outcome> {
     this.#sandbox.reset();
     const token = attack.readerToken ?? tokens.reader;
-    const gateway = await GatewayProcess.start(this.#environment(attack));
+    const gateway = await GatewayProcess.start(await this.#environment(attack));
     const target = new Target(gateway.url, token);
     let watcher: Watcher<'livez' | 'bare' | 'reader'> | undefined;
     try {
@@ -140,13 +139,13 @@ export class Stage {
     return links.requests.length + market.requests.length;
   }
 
-  #environment({ env = {} }: Attack): Readonly<Record<string, string>> {
+  async #environment({ env = {} }: Attack): Promise<Readonly<Record<string, string>>> {
     const { links, market } = this.#sandbox;
     const byToken = { AUTH_MODE: 'token', AUTH_TOKENS_FILE: join(this.#folder, 'tokens.json') };
     const passed = env['AUTH_MODE'] === 'passthrough';
     return {
       LOG_LEVEL: 'silent',
-      STATE_DIR: this.#stateOfOneThatRanBefore(),
+      STATE_DIR: await ranBefore(),
       LINKS_BASE_URL: links.url,
       ...(passed ? {} : { LINKS_API_KEY: links.key }),
       MARKET_BASE_URL: market.url,
@@ -154,17 +153,6 @@ export class Stage {
       ...(env['AUTH_MODE'] === undefined ? byToken : {}),
       ...env,
     };
-  }
-
-  /** The very first start leaves half of the limit alone, which is not what is attacked here. */
-  #stateOfOneThatRanBefore(): string {
-    this.#gateways += 1;
-    const folder = join(this.#folder, `state-${this.#gateways}`);
-    mkdirSync(folder);
-    const moment = { now: 0, wall: Date.now() };
-    const lines = headLine('earlier/0/-/0', null, moment) + RELEASED_LINE;
-    writeFileSync(join(folder, 'leases.log'), lines);
-    return folder;
   }
 }
 

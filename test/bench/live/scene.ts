@@ -44,7 +44,7 @@ export class Scene implements AsyncDisposable {
     const gateway = await GatewayProcess.start({
       LOG_LEVEL: 'silent',
       AUTH_MODE: 'none',
-      STATE_DIR: ranBefore(),
+      STATE_DIR: await ranBefore(),
       LINKS_BASE_URL: sandbox.links.url,
       LINKS_API_KEY: sandbox.links.key,
       LINKS_RATE_LIMIT: String(limit.requests),

@@ -2,7 +2,6 @@ import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { createGateway, type Gateway } from '../../../src/gateway.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
-import { keysAreNew } from '../../../src/upstream/budget/journal/journal.ts';
 import { configOf } from '../../support/config.ts';
 import { chromium, describeWith } from '../../support/needs.ts';
 import { openBrowser } from '../browser.ts';
@@ -29,7 +28,7 @@ describeWith(chromium, 'GraphiQL with the budget in it', () => {
 
   async function open(settings: Record<string, string>, path = '/graphql') {
     const config = configOf({ PORT: '0', ...settings });
-    const gateway = await createGateway(config, { journal: keysAreNew });
+    const gateway = await createGateway(config);
     gateways.push(gateway);
     const { url } = await gateway.listen();
     const opened = await openPage(browser, url, { path });

@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { type KeyJournal, newKey } from '../../../src/upstream/budget/journal/journal.ts';
 import { Lanes } from '../../../src/upstream/budget/lanes.ts';
 import { availableMs, clearMs } from '../../../src/upstream/budget/law/availability.ts';
 import { claimSlots } from '../../../src/upstream/budget/law/claim.ts';
@@ -8,6 +7,8 @@ import { copyOf } from '../../../src/upstream/budget/law/document.ts';
 import { cancelSlot, endSlot } from '../../../src/upstream/budget/law/ended.ts';
 import { used } from '../../../src/upstream/budget/law/slots.ts';
 import { MemoryStore } from '../../../src/upstream/budget/memory-store.ts';
+import type { KeySlots } from '../../../src/upstream/budget/saved-slots.ts';
+import { keySlots } from '../../support/errands.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { begun, play, requests, rulesOf, silent, World } from './law-world.ts';
 
@@ -147,6 +148,7 @@ describe('The memory store', () => {
     const begin = (lengthy: boolean) => {
       lines.push(lengthy ? 'begins, lengthy' : 'begins');
       return {
+        leaveBy: Infinity,
         ended: () => void lines.push('ended'),
         cancelled: () => void lines.push('cancelled'),
       };
@@ -158,8 +160,8 @@ describe('The memory store', () => {
       isKnown: false,
       coTenantSeenAt: null,
     };
-    const journal = { ...before, begin, coTenantSeen };
-    const store = new MemoryStore({ upstream: 'LINKS', clock, limit: 8, windowMs: 1000, journal });
+    const saved = { ...before, begin, coTenantSeen, saved: () => undefined };
+    const store = new MemoryStore({ upstream: 'LINKS', clock, limit: 8, windowMs: 1000, saved });
     const known = (of: MemoryStore): number => used(of.view.budget);
     expect(known(store)).toBe(2 + 4);
     await clock.advance(400);
@@ -182,15 +184,15 @@ describe('The memory store', () => {
 
   it('begins with what the process before has noted of the key', () => {
     const clock = new VirtualClock().rule();
-    const of = (journal: Partial<KeyJournal>) =>
+    const of = (given?: Partial<KeySlots>) =>
       new MemoryStore({
         upstream: 'LINKS',
         clock,
         limit: 8,
         windowMs: 1000,
-        journal: { ...newKey, ...journal },
+        saved: keySlots(clock, 1000, given),
       }).budget.caution;
-    expect(of({})).toMatchObject({ blind: true, coTenantAt: null });
+    expect(of()).toMatchObject({ blind: true, coTenantAt: null });
     expect(of({ isKnown: true, coTenantSeenAt: -5 })).toMatchObject({
       blind: false,
       coTenantAt: -5,

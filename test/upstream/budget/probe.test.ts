@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Budget } from '../../../src/upstream/budget/budget.ts';
-import { newKey } from '../../../src/upstream/budget/journal/journal.ts';
 import type { Lane } from '../../../src/upstream/budget/law/document.ts';
 import type { Feedback } from '../../../src/upstream/wire/rate-limit-headers.ts';
 import { type Attempted, createBudget, enqueue, type Job, silent } from '../../support/errands.ts';
@@ -99,7 +98,7 @@ describe('At a start', () => {
 });
 
 describe('At the start of a process that finds the account of the one before', () => {
-  const known = { ...newKey, isKnown: true };
+  const known = { isKnown: true };
   const seen = (agoMs: number) => ({ ...known, coTenantSeenAt: clock.now() - agoMs });
 
   it('all go at once on a key that was its own', async () => {

@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { newKey, noJournal } from '../../../src/upstream/budget/journal/journal.ts';
 import { enqueueAll, mostAtOnce, silent } from '../../support/errands.ts';
 import { createWorld, windowMs } from './world.ts';
 
@@ -9,14 +8,14 @@ afterEach(() => {
 });
 
 describe('A process that starts', () => {
-  const unknown = noJournal(0).of('a-key', { windowMs, timeoutMs: 10_000 });
+  const unknown = { unknownUntil: windowMs };
   const told = (remaining: number, limit = 30) => ({
     answers: [{ limit, remaining, resetInMs: 30_000 }],
   });
 
   test('counts what the one before has spent as long as it counts', async () => {
-    const journal = { ...newKey, recalled: [1000, 2000, 2000, 70_000] };
-    const { errands, log, budget, clock } = createWorld(5, journal);
+    const saved = { recalled: [1000, 2000, 2000, 70_000] };
+    const { errands, log, budget, clock } = createWorld(5, saved);
     expect(budget.state).toMatchObject({ used: 4, remaining: 1, resetInMs: 70_000 });
     await enqueueAll({ budget, clock }, errands(6));
     await clock.advance(50_000);
@@ -26,8 +25,8 @@ describe('A process that starts', () => {
   });
 
   test('does not count it twice where the headers report it too', async () => {
-    const journal = { ...newKey, recalled: Array<number>(10).fill(40_000) };
-    const { errand, budget, clock } = createWorld(30, journal);
+    const saved = { recalled: Array<number>(10).fill(40_000) };
+    const { errand, budget, clock } = createWorld(30, saved);
     await enqueueAll({ budget, clock }, [errand(told(19))]);
     expect(budget.state.remaining).toBe(19);
   });

@@ -1,6 +1,6 @@
 import type { CallerClass, CallerClasses } from '../../../src/auth/caller-class.ts';
-import type { KeyJournal } from '../../../src/upstream/budget/journal/journal.ts';
 import type { ReservedShares } from '../../../src/upstream/budget/law/document.ts';
+import type { KeySlots } from '../../../src/upstream/budget/saved-slots.ts';
 import type { Feedback } from '../../../src/upstream/wire/rate-limit-headers.ts';
 import { createBudget, Errand, enqueueAll, type Sent, silent } from '../../support/errands.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
@@ -11,13 +11,13 @@ export const windowMs = 60_000;
 /** A budget of this many requests a window under a clock that only the test moves, and errands for it. */
 export function createWorld(
   limit = 30,
-  journal?: KeyJournal,
+  saved?: Partial<KeySlots>,
   reserves?: ReservedShares,
   classes?: CallerClasses,
 ) {
   const clock = new VirtualClock().rule();
   const log: Sent[] = [];
-  const budget = createBudget(clock, limit, windowMs, journal, reserves, classes);
+  const budget = createBudget(clock, limit, windowMs, saved, reserves, classes);
   const world = { clock, log, budget };
   const errand = (options?: ConstructorParameters<typeof Errand>[1]) => new Errand(world, options);
   const errands = (count: number, options?: ConstructorParameters<typeof Errand>[1]) =>

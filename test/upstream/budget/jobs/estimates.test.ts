@@ -4,7 +4,7 @@ import type { TakenSlot } from '../../../../src/upstream/budget/budget.ts';
 import { callerInClass } from '../../../../src/upstream/budget/law/callers/caller-names.ts';
 import { MemoryStore } from '../../../../src/upstream/budget/memory-store.ts';
 import { QueuedBudget } from '../../../../src/upstream/budget/queued-budget.ts';
-import { Errand, enqueueAll, type Sent } from '../../../support/errands.ts';
+import { Errand, enqueueAll, keySlots, type Sent } from '../../../support/errands.ts';
 import { rounds } from '../../../support/rounds.ts';
 import { VirtualClock } from '../../../support/virtual-clock.ts';
 import { classesOf, createWorld, windowMs } from '../world.ts';
@@ -82,7 +82,12 @@ describe('Estimates for a class without weight', () => {
     const limits = { limit: 30, windowMs, jobsMinPerMinute, classes };
     const budget = new QueuedBudget(
       clock,
-      new MemoryStore({ upstream: 'LINKS', clock, ...limits }),
+      new MemoryStore({
+        upstream: 'LINKS',
+        clock,
+        ...limits,
+        saved: keySlots(clock, windowMs),
+      }),
     );
     const world = { budget, clock, log: [] as Sent[] };
     const errands = (count: number, options: ConstructorParameters<typeof Errand>[1]) =>

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { callerInClass } from '../../../../src/upstream/budget/law/callers/caller-names.ts';
 import { MemoryStore } from '../../../../src/upstream/budget/memory-store.ts';
 import { QueuedBudget } from '../../../../src/upstream/budget/queued-budget.ts';
-import { Errand, enqueueAll, type Sent } from '../../../support/errands.ts';
+import { Errand, enqueueAll, keySlots, type Sent } from '../../../support/errands.ts';
 import { VirtualClock } from '../../../support/virtual-clock.ts';
 import { classesOf, createWorld, refusal, windowMs } from '../world.ts';
 
@@ -143,7 +143,12 @@ describe('The lane of jobs', () => {
       const limits = { limit: 30, windowMs, jobsMinPerMinute };
       const budget = new QueuedBudget(
         clock,
-        new MemoryStore({ upstream: 'LINKS', clock, ...limits }),
+        new MemoryStore({
+          upstream: 'LINKS',
+          clock,
+          ...limits,
+          saved: keySlots(clock, windowMs),
+        }),
       );
       const log: Sent[] = [];
       const world = { budget, clock, log };

@@ -1,0 +1,215 @@
+import type { AtOnce } from '../../scheduling/at-once.ts';
+import { type Clock, momentOf } from '../../scheduling/clock.ts';
+import type { StoreError } from '../../store/engine.ts';
+import type { Store } from '../../store/store.ts';
+import { CO_TENANT_REMEMBERED_WINDOWS } from './law/caution.ts';
+
+/** `slot/<key>/<id>`: when the response of a request ends at the latest; `NaN` if that is not limited. */
+const SLOTS = { from: 'slot/', to: 'slot0' };
+/** `co-tenant/<key>`: when one was seen. */
+const CO_TENANTS = { from: 'co-tenant/', to: 'co-tenant0' };
+/**
+ * `<now> <wall> <known since> <knownSince of the store>` at the last change: the first and third, and the times of all rows,
+ * are on the `clock.now()` of the process that wrote it.
+ */
+const CLOCK = 'slot-clock';
+/** Allowance for times in whole milliseconds and for the drift of wall clocks. */
+const MARGIN_MS = 5;
+
+interface SavedSlotsOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** The longest window of all keys, in milliseconds. */
+  readonly keepMs: number;
+}
+
+/** A request in the store. */
+export interface SavedSlot {
+  /** It may not leave after this time, on `clock.now()`: its row would not count long enough. */
+  readonly leaveBy: number;
+  /** Its response has ended. */
+  ended(): void;
+  /** It was not sent. */
+  cancelled(): void;
+}
+
+/** What is saved of the requests of one key, and what the owners before have saved. */
+export interface KeySlots {
+  /** Until when each request of the owners before counts, on `clock.now()`. */
+  readonly recalled: readonly number[];
+  /** Until when half the limit is left alone, on `clock.now()`, because it is not known what was spent. */
+  readonly unknownUntil: number;
+  /** Whether the owners before have used the key, and all that they have spent is known. */
+  readonly isKnown: boolean;
+  /** When a co-tenant of the key was seen, on `clock.now()`; `null` if none was. */
+  readonly coTenantSeenAt: number | null;
+  /** A request has its slot. */
+  begin(lengthy: boolean): SavedSlot;
+  /** A co-tenant of the key was seen. */
+  coTenantSeen(): void;
+  /** See `Store.saved`. */
+  saved(): AtOnce<void>;
+}
+
+/**
+ * The slots that count, in the store, so that the next owner keeps the limit even if this process is killed. Ages are
+ * measured with the monotonic clock, except for the gap between two processes.
+ */
+export class SavedSlots {
+  readonly #options: SavedSlotsOptions;
+  readonly #startedAt: number;
+  /** Since when all sent requests are known, on `clock.now()`. */
+  #knownSince: number;
+  /** When the responses of earlier owners ended at the latest, by key. */
+  readonly #recalled = new Map<string, number[]>();
+  /** When each response has ended, by row, in the order in which the rows are deleted. */
+  readonly #ended = new Map<string, number>();
+  /** When co-tenants were last seen, by row, in this order. */
+  readonly #coTenants = new Map<string, number>();
+  #rows = 0;
+
+  /** Of a store in which nothing is saved yet. */
+  constructor(options: SavedSlotsOptions) {
+    const { clock, store } = options;
+    const { now, wall } = momentOf(clock);
+    this.#options = options;
+    this.#startedAt = now;
+    this.#knownSince =
+      store.knownSince === 0 ? -Infinity : now - Math.max(0, wall - store.knownSince);
+  }
+
+  /**
+   * Reads what the owners before have saved.
+   * @throws StoreError
+   */
+  static async load(options: SavedSlotsOptions): Promise<SavedSlots> {
+    const slots = new SavedSlots(options);
+    await slots.#load();
+    return slots;
+  }
+
+  /** See `Store.sendFault`. */
+  get fault(): StoreError | null {
+    return this.#options.store.sendFault;
+  }
+
+  /** The part of one key, by a name that is equal in all processes and does not reveal the key. */
+  of(
+    key: string,
+    { timeoutMs, windowMs }: { readonly windowMs: number; readonly timeoutMs: number },
+  ): KeySlots {
+    const { clock, store } = this.#options;
+    const now = clock.now();
+    const ends = this.#recalled.get(key);
+    const unknownUntil = this.#knownSince + windowMs;
+    return {
+      recalled: (ends ?? [])
+        .map((end) => end + windowMs + MARGIN_MS)
+        .filter((until) => until > now),
+      unknownUntil,
+      isKnown: ends !== undefined && unknownUntil <= now,
+      coTenantSeenAt: this.#coTenants.get(CO_TENANTS.from + key) ?? null,
+      begin: (lengthy) => this.#begin(key, lengthy, timeoutMs),
+      coTenantSeen: () => this.#coTenantSeen(CO_TENANTS.from + key, windowMs),
+      saved: () => store.saved(),
+    };
+  }
+
+  #begin(key: string, lengthy: boolean, timeoutMs: number): SavedSlot {
+    const { clock, keepMs, store } = this.#options;
+    this.#expire(this.#ended, keepMs + MARGIN_MS);
+    const row = this.#newRow(key);
+    const leaveBy = clock.now() + timeoutMs;
+    this.#put(row, lengthy ? NaN : leaveBy + timeoutMs);
+    return {
+      leaveBy,
+      ended: () => this.#putTime(this.#ended, row, clock.now()),
+      cancelled: () => {
+        store.delete(row);
+        this.#putClock();
+      },
+    };
+  }
+
+  /** Once a window. */
+  #coTenantSeen(row: string, windowMs: number): void {
+    const { clock, keepMs } = this.#options;
+    this.#expire(this.#coTenants, CO_TENANT_REMEMBERED_WINDOWS * keepMs);
+    const now = clock.now();
+    if (now - (this.#coTenants.get(row) ?? -Infinity) >= windowMs) {
+      this.#putTime(this.#coTenants, row, now);
+    }
+  }
+
+  #putTime(times: Map<string, number>, row: string, at: number): void {
+    times.delete(row);
+    times.set(row, at);
+    this.#put(row, at);
+  }
+
+  /** Deletes rows of this age. */
+  #expire(times: Map<string, number>, ageMs: number): void {
+    const { clock, store } = this.#options;
+    for (const [row, at] of times) {
+      if (at + ageMs > clock.now()) return;
+      times.delete(row);
+      store.delete(row);
+    }
+  }
+
+  #newRow(key: string): string {
+    this.#rows += 1;
+    return `${SLOTS.from}${key}/${this.#rows}`;
+  }
+
+  #put(row: string, at: number): void {
+    this.#options.store.put(row, String(Math.round(at)));
+    this.#putClock();
+  }
+
+  #putClock(): void {
+    const { now, wall } = momentOf(this.#options.clock);
+    const { store } = this.#options;
+    store.put(CLOCK, `${now} ${wall} ${this.#knownSince} ${store.knownSince}`);
+  }
+
+  /** Reads the rows, and writes them with the times of this process. */
+  async #load(): Promise<void> {
+    const { store } = this.#options;
+    const toHere = this.#converter(await store.get(CLOCK));
+    const slots: [string, number][] = [];
+    for await (const [row, at] of store.read(SLOTS)) slots.push([row, toHere(at)]);
+    const coTenants: [string, number][] = [];
+    for await (const [row, at] of store.read(CO_TENANTS)) coTenants.push([row, toHere(at)]);
+    store.clear(SLOTS);
+    for (const [row, end] of slots.toSorted(byTime)) {
+      const key = row.slice(SLOTS.from.length, row.lastIndexOf('/'));
+      const ends = this.#recalled.get(key);
+      if (ends) ends.push(end);
+      else this.#recalled.set(key, [end]);
+      this.#putTime(this.#ended, this.#newRow(key), end);
+    }
+    for (const [row, seenAt] of coTenants.toSorted(byTime)) {
+      this.#putTime(this.#coTenants, row, seenAt);
+    }
+    this.#putClock();
+  }
+
+  /** Converts a time to the clock of this process. One that is not known was just before its start. */
+  #converter(saved: Buffer | null): (value: Buffer) => number {
+    const times = String(saved).split(' ').map(parseFloat);
+    const [then = NaN, wallThen = NaN, since = NaN, storeSince = NaN] = times;
+    const { now, wall } = momentOf(this.#options.clock);
+    // A wall clock that was set back must not free slots: then no time is assumed to have passed.
+    const shift = now - Math.max(0, wall - wallThen) - then;
+    if (storeSince === this.#options.store.knownSince) this.#knownSince = since + shift;
+    return (value) => {
+      const at = parseFloat(String(value)) + shift;
+      return Number.isNaN(at) ? this.#startedAt : at;
+    };
+  }
+}
+
+function byTime([, one]: readonly [string, number], [, other]: readonly [string, number]): number {
+  return one - other;
+}
