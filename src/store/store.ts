@@ -77,6 +77,12 @@ export class Store {
     return this.#fault;
   }
 
+  /** Why no request may leave at this moment, see `saved`; `null` if one may. */
+  get sendFault(): StoreError | null {
+    const isFatal = this.#options.engine.isShared || this.#fault?.fault === 'LOST';
+    return isFatal ? this.#fault : null;
+  }
+
   /** Sets a value in the transaction of this turn. */
   put(key: string, value: Buffer | string): void {
     this.#change(key, typeof value === 'string' ? Buffer.from(value) : value);

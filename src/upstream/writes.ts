@@ -190,7 +190,7 @@ export class Writes {
     credential: Credential,
     waiters: Waiters<T>,
   ): Promise<Outcome<T> | null> {
-    const { cached, wire } = this.#options;
+    const { cached, upstream, wire } = this.#options;
     this.#count += 1;
     const key = `unshared ${this.#count}`;
     for (let turn = await waiters.turn(); turn; turn = await waiters.turn()) {
@@ -207,7 +207,7 @@ export class Writes {
         }
       }
       let answer: Answered<T> | undefined;
-      const outcome = await attempt({ waiters, wire }, slot, {
+      const outcome = await attempt({ upstream, waiters, wire }, slot, {
         call,
         credential,
         key,

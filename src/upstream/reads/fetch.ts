@@ -1,4 +1,5 @@
 import type { Credential } from '../../auth/credential.ts';
+import type { UpstreamName } from '../../errors.ts';
 import { type AtOnce, inBackground } from '../../scheduling/at-once.ts';
 import type { Slot } from '../budget/budget.ts';
 import type { Budgets } from '../budget/budgets.ts';
@@ -10,7 +11,7 @@ import { FallbackWillDo, fallbackWaitMs, servesAfter } from '../fallback.ts';
 import { type Access, type Caller, laneOf, mostCallsOf, namedInBudget } from '../operation.ts';
 import type { Call } from '../request.ts';
 import type { ReceivedValue } from '../wire/exchange.ts';
-import { type Failure, isLost, readError } from '../wire/failure.ts';
+import { type Failure, isLost, notSaved, readError } from '../wire/failure.ts';
 import { type Feedback, NO_FEEDBACK } from '../wire/rate-limit-headers.ts';
 import type { Wire } from '../wire/wire.ts';
 import type { InFlight, ReadInFlight } from './in-flight.ts';
@@ -201,7 +202,7 @@ export class Fetcher {
     const { credential, key, read } = of;
     const stamp = cache.stamp();
     flight.stamp = stamp;
-    return attempt({ waiters, wire }, slot, {
+    return attempt({ upstream, waiters, wire }, slot, {
       call: read,
       credential,
       key,
@@ -248,16 +249,29 @@ interface Attempt<T> {
   readonly settle: (answered: Answered<T>) => Outcome<T> | null;
 }
 
+/** What sends a request. */
+interface Sending<T> {
+  readonly upstream: UpstreamName;
+  readonly waiters: Waiters<T>;
+  readonly wire: Wire;
+}
+
 /**
- * Sends a request in its slot: at most 1 upstream request. Resolves with the result for its waiters; `null` if it
- * was not sent, or must be repeated, and needs another slot. Never rejects.
+ * Sends a request in its slot, once that is saved: at most 1 upstream request. Resolves with the result for its waiters;
+ * `null` if it was not sent, or must be repeated, and needs another slot. Never rejects.
  */
 export async function attempt<T>(
-  { waiters, wire }: { readonly waiters: Waiters<T>; readonly wire: Wire },
+  { upstream, waiters, wire }: Sending<T>,
   slot: Slot,
   { call, credential, key, renews, settle }: Attempt<T>,
 ): Promise<Outcome<T> | null> {
   try {
+    const saving = slot.saved();
+    if (saving) {
+      const fault = await saving.catch((error: unknown) => ({ error: notSaved(upstream, error) }));
+      if (fault) slot.release();
+      if (fault || waiters.leaveIfUnwanted(slot)) return fault ?? null;
+    }
     const departing = waiters.leaves(key, renews);
     const { feedback, outcome } = await wire.send(call, credential, departing, slot.mayLeave);
     if (outcome.kind === 'late' || outcome.kind === 'heldBack') {

@@ -93,10 +93,11 @@ export class Waiters<T> implements SlotRequest {
   }
 
   /**
-   * Waits for a slot; `null` when no caller needs it any more. It is in its lane when this returns. After a turn without a result, it is called again, and the request goes before
-   * all others.
+   * Waits for a slot; `null` when no caller needs it any more. It is in its lane when this returns. After a turn without
+   * a result, it is called again, and the request goes before all others.
    */
   async turn(): Promise<Slot | null> {
+    if (this.done) return null;
     const slot = await this.#enqueue();
     if (!slot) return null;
     // A slot that is granted immediately is taken before this continues.

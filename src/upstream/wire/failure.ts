@@ -107,6 +107,18 @@ export function outOfOrder(upstream: UpstreamName, retryAfterMs: number): Gatewa
   );
 }
 
+/** The error of a request that was not sent, because its slot could not be saved. */
+export function notSaved(upstream: UpstreamName, cause: unknown): GatewayError {
+  const api = upstreamTitle[upstream].replace('The', 'the');
+  return new UpstreamFailure(
+    upstream,
+    'UPSTREAM_UNAVAILABLE',
+    `The gateway cannot save its state at this moment, so it sends nothing to ${api}. Retry in 1 s.`,
+    cause,
+    { retryAfterMs: 1000 },
+  );
+}
+
 /**
  * The cause of a failure; `null` if the upstream has responded, even with a refusal. `host`: it cannot be reached.
  * `resource`: it had no usable response to this request, which may be due to its subject. `caller`: the request

@@ -2,10 +2,18 @@ import type { Credential } from '../../auth/credential.ts';
 import type { GatewayError, UpstreamName } from '../../errors.ts';
 import type { EventStream } from '../../observe/event-stream.ts';
 import type { Asker, RequestOrigin, UpstreamOutcome } from '../../observe/events.ts';
+import type { StoreError } from '../../store/engine.ts';
 import type { Call } from '../request.ts';
 import { Breaker } from './breaker.ts';
 import { type Exchanged, type ExchangeOptions, exchange, nounOf, resourceOf } from './exchange.ts';
-import { faultOf, outOfOrder, readError, reasonInWords, retryAfterMsOf } from './failure.ts';
+import {
+  faultOf,
+  notSaved,
+  outOfOrder,
+  readError,
+  reasonInWords,
+  retryAfterMsOf,
+} from './failure.ts';
 import { type ForgetKey, KeyAuthorization, type Keys, rejectedKey } from './key-authorization.ts';
 import { AnnouncedLimit, NO_FEEDBACK } from './rate-limit-headers.ts';
 import { WireError } from './send.ts';
@@ -35,6 +43,8 @@ interface WireOptions extends ExchangeOptions {
   /** The configured number of requests per window and key. */
   readonly rateLimit: number;
   readonly events?: EventStream;
+  /** Says why no request may leave, because its slot cannot be saved. */
+  readonly slots?: { readonly fault: StoreError | null };
 }
 
 /** Sends the requests to one upstream: through its circuit breaker, with events, and with the state of each key. */
@@ -63,8 +73,10 @@ export class Wire {
     return this.#options.api.upstream;
   }
 
-  /** The error of a request that is not sent because the breaker is open: `UPSTREAM_UNAVAILABLE`. */
+  /** The error of a request that is not sent because the breaker is open, or it cannot be saved: `UPSTREAM_UNAVAILABLE`. */
   get heldBack(): GatewayError | undefined {
+    const fault = this.#options.slots?.fault;
+    if (fault) return notSaved(this.#upstream, fault);
     const { heldMs } = this;
     return heldMs === 0 ? undefined : outOfOrder(this.#upstream, heldMs);
   }
