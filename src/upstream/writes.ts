@@ -197,15 +197,7 @@ export class Writes {
       const slot = turn;
       // With the slot and the record in one transaction.
       if (tags.length > 0) cached.sends(tags, credential, slot.id);
-      if (record) {
-        const recorded = record.leaving();
-        if (recorded) await recorded;
-        if (waiters.leaveIfUnwanted(slot)) {
-          record.stayed();
-          cached.sent(credential, slot.id);
-          return null;
-        }
-      }
+      record?.leaving();
       let answer: Answered<T> | undefined;
       const outcome = await attempt({ upstream, waiters, wire }, slot, {
         call,

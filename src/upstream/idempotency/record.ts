@@ -1,5 +1,3 @@
-import type { AtOnce } from '../../scheduling/at-once.ts';
-
 /** What is known of a keyed write whose outcome is not: a request was sent, the latest is over at `overAt`. */
 export interface Ambiguity {
   /** 0 for a key that was perhaps used before, and that no request is known of. */
@@ -37,8 +35,8 @@ export interface OwnedRecord {
   readonly firstAt: number;
   /** What was left by an earlier owner; `null` for a key that was never sent. */
   readonly ambiguity: Ambiguity | null;
-  /** A request is about to be sent: resolves when a crash cannot lose that. */
-  sending(ambiguity: Ambiguity): AtOnce<void>;
+  /** A request has its slot, and is sent as soon as that and the record are saved. */
+  sending(ambiguity: Ambiguity): void;
   /**
    * That request was not sent, or was refused for the rate limit: the record is as it was before `sending`, and still
    * owned. A crash may lose that.

@@ -1,5 +1,4 @@
 import { GatewayError } from '../../../errors.ts';
-import type { AtOnce } from '../../../scheduling/at-once.ts';
 import type { Answered } from '../../reads/fetch.ts';
 import type { Outcome } from '../../reads/waiter.ts';
 import type { Repeatable } from '../../request.ts';
@@ -73,13 +72,13 @@ export class OwnedWrite<T> implements SendRecord<T> {
     };
   }
 
-  leaving(): AtOnce<void> {
+  leaving(): void {
     const next = this.#next();
     this.#before = this.#ambiguity;
     this.#ambiguity = next;
     this.#isUnderWay = true;
     this.isLost = false;
-    return this.#options.record.sending(next);
+    this.#options.record.sending(next);
   }
 
   stayed(outcome?: Outcome<T> | null): void {

@@ -173,11 +173,7 @@ export class Records {
       firstAt: record.of.firstAt,
       ambiguity:
         typeof before === 'object' && before?.kind === 'ambiguous' ? before.ambiguity : null,
-      sending: (ambiguity) => {
-        save({ kind: 'ambiguous', ambiguity });
-        // The slot of the request is of the same transaction: without it, nothing is sent.
-        return this.#options.store.saved()?.catch(() => {});
-      },
+      sending: (ambiguity) => save({ kind: 'ambiguous', ambiguity }),
       unsent: () => save(before),
       ended: (outcome) => {
         const { kind } = outcome;
