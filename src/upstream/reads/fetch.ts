@@ -1,5 +1,5 @@
 import type { Credential } from '../../auth/credential.ts';
-import type { UpstreamName } from '../../errors.ts';
+import type { GatewayError, UpstreamName } from '../../errors.ts';
 import { type AtOnce, inBackground } from '../../scheduling/at-once.ts';
 import type { Slot } from '../budget/budget.ts';
 import type { Budgets } from '../budget/budgets.ts';
@@ -266,18 +266,29 @@ export async function attempt<T>(
   { call, credential, key, renews, settle }: Attempt<T>,
 ): Promise<Outcome<T> | null> {
   try {
-    const saving = slot.saved();
-    if (saving) {
-      const fault = await saving.catch((error: unknown) => ({ error: notSaved(upstream, error) }));
-      if (fault) slot.release();
-      if (fault || waiters.leaveIfUnwanted(slot)) return fault ?? null;
-    }
+    let fault = null as { readonly error: GatewayError } | null;
+    const saved = async (saving: Promise<void>): Promise<boolean> => {
+      try {
+        await saving;
+        return waiters.isWanted;
+      } catch (error) {
+        fault = { error: notSaved(upstream, error) };
+        return false;
+      }
+    };
     const departing = waiters.leaves(key, renews);
-    const { feedback, outcome } = await wire.send(call, credential, departing, slot.mayLeave);
+    const { feedback, outcome } = await wire.send(call, credential, departing, {
+      saved() {
+        const saving = slot.saved();
+        return saving ? saved(saving) : true;
+      },
+      mayLeave: slot.mayLeave,
+    });
     if (outcome.kind === 'late' || outcome.kind === 'heldBack') {
       waiters.stays(key);
-      slot.release();
-      return outcome.kind === 'late' ? null : { error: outcome.error };
+      if (outcome.kind === 'heldBack') fault = outcome;
+      if (fault || !waiters.leaveIfUnwanted(slot)) slot.release();
+      return fault;
     }
     waiters.answered();
     if (outcome.kind !== 'refused') return settle({ feedback, ...outcome });

@@ -105,9 +105,14 @@ export class Waiters<T> implements SlotRequest {
     return this.leaveIfUnwanted(slot) ? null : slot;
   }
 
-  /** Returns its slot, and is done, if no caller waits any more and it is not sent anyway; returns whether it did. */
+  /** Whether a caller still waits for it, or it is sent anyway. */
+  get isWanted(): boolean {
+    return this.#waiters.size > 0 || this.#leavesAnyway;
+  }
+
+  /** Returns its slot, and is done, if it is unwanted; returns whether it did. */
   leaveIfUnwanted(slot: Slot): boolean {
-    if (this.#waiters.size > 0 || this.#leavesAnyway) return false;
+    if (this.isWanted) return false;
     slot.release();
     this.#finish();
     return true;

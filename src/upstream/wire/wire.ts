@@ -2,6 +2,7 @@ import type { Credential } from '../../auth/credential.ts';
 import type { GatewayError, UpstreamName } from '../../errors.ts';
 import type { EventStream } from '../../observe/event-stream.ts';
 import type { Asker, RequestOrigin, UpstreamOutcome } from '../../observe/events.ts';
+import { type AtOnce, andThen } from '../../scheduling/at-once.ts';
 import type { StoreError } from '../../store/engine.ts';
 import type { Call } from '../request.ts';
 import { Breaker } from './breaker.ts';
@@ -39,6 +40,14 @@ interface Sent<T> extends Omit<Exchanged<T>, 'outcome'> {
   readonly outcome: Exchanged<T>['outcome'] | HeldBack;
 }
 
+/** When a request may leave. */
+interface Leave {
+  /** Called when the request counts as sent: whether it may leave, as soon as what must be saved before is saved. */
+  readonly saved: () => AtOnce<boolean>;
+  /** Whether it may leave, in the turn of its first byte. */
+  readonly mayLeave: () => boolean;
+}
+
 interface WireOptions extends ExchangeOptions {
   /** The configured number of requests per window and key. */
   readonly rateLimit: number;
@@ -46,6 +55,8 @@ interface WireOptions extends ExchangeOptions {
   /** Says why no request may leave, because its slot cannot be saved. */
   readonly slots?: { readonly fault: StoreError | null };
 }
+
+const UNSENT = { feedback: NO_FEEDBACK, outcome: { kind: 'late' } } as const;
 
 /** Sends the requests to one upstream: through its circuit breaker, with events, and with the state of each key. */
 export class Wire {
@@ -94,7 +105,7 @@ export class Wire {
     call: SentCall<T>,
     credential: Credential,
     departing: Departing,
-    mayLeave: () => boolean,
+    leave: Leave,
   ): Promise<Sent<T>> {
     const { rateLimit } = this.#options;
     const kind = kindOf(call);
@@ -105,7 +116,7 @@ export class Wire {
     }
     // The duration of a stream depends on its sender.
     const departure = this.#breaker.leaving(kind, call.stream === undefined);
-    const sent = this.#observed(call, credential, departing, mayLeave);
+    const sent = this.#observed(call, credential, departing, leave);
     // A bug of the gateway reveals nothing about the upstream, and must not leave the breaker half-open.
     sent.catch(() => departure.ended());
     const judged = sent.then((answered) => {
@@ -151,10 +162,14 @@ export class Wire {
     call: SentCall<T>,
     credential: Credential,
     { asker, caller, callerClass, lane, operation, renews, sharedWith }: Departing,
-    mayLeave: () => boolean,
+    { mayLeave, saved }: Leave,
   ): Promise<Exchanged<T>> {
     const { clock, events } = this.#options;
-    if (!events) return exchange(this.#options, call, credential.secret, mayLeave);
+    const exchanges = async (leaves: () => boolean): Promise<Exchanged<T>> =>
+      andThen(saved(), (may): AtOnce<Exchanged<T>> => {
+        return may ? exchange(this.#options, call, credential.secret, leaves) : UNSENT;
+      });
+    if (!events) return exchanges(mayLeave);
     const request = {
       upstream: this.#upstream,
       method: call.method,
@@ -183,7 +198,7 @@ export class Wire {
     };
     const work = async (): Promise<Exchanged<T>> => {
       try {
-        const exchanged = await exchange(this.#options, call, credential.secret, leaves);
+        const exchanged = await exchanges(leaves);
         end(this.#outcomeOf(call, exchanged, { credential, sharedWith }));
         return exchanged;
       } catch (error) {
