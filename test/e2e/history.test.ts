@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/scheduling/clock.ts';
 import { ModelAccounts } from '../series/model-accounts.ts';
 import { GATEWAY, type Running, start } from '../support/process.ts';
+import { until } from '../support/uploads.ts';
 
 let model: ModelAccounts;
 let folder: string;
@@ -66,5 +67,21 @@ describe('The history of counts', () => {
     }
     expect((await (await begin()).lengths()).at(-1)).toBe(8);
     expect(model.requests).toHaveLength(6);
+  });
+});
+
+describe('Usage', () => {
+  it('has each request that has left, also if the process was killed when it arrived', async () => {
+    for (let round = 1; round <= 4; round += 1) {
+      const gateway = await begin();
+      await gateway.data('{ qrCodes { totalCount } }');
+      const answer = gateway.data('{ files { totalCount } }').catch(() => null);
+      await until(() => model.requests.length === 2 * round);
+      gateway.child.kill('SIGKILL');
+      await gateway.ended;
+      await answer;
+    }
+    const { usage } = await (await begin()).data<{ usage: object }>('{ usage(by: []) { calls } }');
+    expect(usage).toEqual({ calls: 8 });
   });
 });
