@@ -2,6 +2,7 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
+import { newStore } from '../../src/store/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { configOf } from '../support/config.ts';
 import { openFolder } from '../support/store.ts';
@@ -43,14 +44,29 @@ export class SeriesWorld implements AsyncDisposable {
 
   /** Starts one with these settings besides its own. */
   static async start(env: Record<string, string> = {}): Promise<SeriesWorld> {
-    const clock = new VirtualClock();
-    const world = new SeriesWorld(clock, await ModelAccounts.start(clock), env);
+    const world = await SeriesWorld.#create(env);
     await world.begin();
     return world;
   }
 
+  /** Starts one that is neither stopped nor killed: virtual time does not wait for a disk. */
+  static async startInMemory(env: Record<string, string>): Promise<SeriesWorld> {
+    const world = await SeriesWorld.#create(env);
+    await world.#open(newStore(world.clock));
+    return world;
+  }
+
+  static async #create(env: Record<string, string>): Promise<SeriesWorld> {
+    const clock = new VirtualClock();
+    return new SeriesWorld(clock, await ModelAccounts.start(clock), env);
+  }
+
   /** Begins a gateway with the store of the one before. */
   async begin(): Promise<void> {
+    await this.#open(await openFolder(this.#storeFolder, this.clock));
+  }
+
+  async #open(store: Store): Promise<void> {
     const config = configOf({
       ...this.model.env,
       STATE_DIR: join(this.#folder, `state-${this.#kills}`),
@@ -58,10 +74,8 @@ export class SeriesWorld implements AsyncDisposable {
       ...this.#env,
     });
     const log = { write: (line: string) => void (this.#log += line) };
-    this.#store = await openFolder(this.#storeFolder, this.clock);
-    this.#gateways.push(
-      await createGateway(config, { clock: this.clock, log, store: this.#store }),
-    );
+    this.#store = store;
+    this.#gateways.push(await createGateway(config, { clock: this.clock, log, store }));
   }
 
   get #storeFolder(): string {

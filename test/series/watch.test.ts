@@ -27,7 +27,7 @@ const qrCodeCount = async (): Promise<boolean[]> => {
 
 describe('HISTORY_WATCH', () => {
   it('reads each page once a day, in its last hours, and nothing that clients read', async () => {
-    world = await SeriesWorld.start({ HISTORY_WATCH: 'qrCodes, seller' });
+    world = await SeriesWorld.startInMemory({ HISTORY_WATCH: 'qrCodes, seller' });
     const { clock, model } = world;
     fill(model, 25);
     await clock.advance(17 * HOUR);
@@ -46,7 +46,7 @@ describe('HISTORY_WATCH', () => {
   });
 
   it('gives up for the day after five failures in a row', async () => {
-    world = await SeriesWorld.start({ HISTORY_WATCH: 'qrCodes' });
+    world = await SeriesWorld.startInMemory({ HISTORY_WATCH: 'qrCodes' });
     const { clock, model } = world;
     fill(model, 5);
     model.fails = true;
@@ -58,7 +58,7 @@ describe('HISTORY_WATCH', () => {
   });
 
   it('leaves slots to readers, and its reads last', async () => {
-    world = await SeriesWorld.start({ HISTORY_WATCH: 'qrCodes', LINKS_RATE_LIMIT: '10' });
+    world = await SeriesWorld.startInMemory({ HISTORY_WATCH: 'qrCodes', LINKS_RATE_LIMIT: '10' });
     const { clock, model } = world;
     fill(model, 300);
     await clock.advance(18 * HOUR - 1);

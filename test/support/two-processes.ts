@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { PLENTY } from './gateway.ts';
 import { GATEWAY, type Running, start } from './process.ts';
 
@@ -28,8 +28,9 @@ export interface Household {
 /** Opens a folder without any process; `common` is of the environment of each. */
 export async function openHousehold(
   common: Readonly<Record<string, string>> = {},
+  limit: SandboxOptions['limit'] = { requests: PLENTY },
 ): Promise<Household> {
-  const sandbox = await startSandbox({ limit: { requests: PLENTY } });
+  const sandbox = await startSandbox({ limit });
   const folder = mkdtempSync(join(tmpdir(), 'owner-'));
   const members: Member[] = [];
   return {
