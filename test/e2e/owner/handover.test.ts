@@ -121,4 +121,18 @@ describe('The end of the owner', () => {
       expect(next.running.output().match(/cannot be used/g)).toHaveLength(1);
     },
   );
+
+  it('begins again where the folder of its store was removed', PATIENT, async () => {
+    const owner = await house.join();
+    await ask(owner, '{ account { username } }');
+    rmSync(join(house.state, 'store'), { recursive: true });
+    // Nothing is sent by a process that no longer owns a store.
+    await ask(owner, '{ plans { name } }');
+    await owner.running.says(/removed or replaced/);
+    const asked = () => ask(owner, '{ plans { name } }');
+    await expect.poll(asked, PATIENT).toHaveProperty('data.plans');
+    const next = await house.join();
+    await owner.stop();
+    await takesOver(next);
+  });
 });

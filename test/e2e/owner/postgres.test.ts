@@ -5,10 +5,11 @@ import { type Household, type Member, openHousehold } from '../../support/two-pr
 
 const PATIENT = { timeout: 60_000 };
 
-async function name(of: Member): Promise<unknown> {
-  const query = encodeURIComponent('{ account { username } }');
-  return (await fetch(`${of.url}/graphql?query=${query}`)).json();
+async function ask(of: Member, query: string): Promise<unknown> {
+  return (await fetch(`${of.url}/graphql?query=${encodeURIComponent(query)}`)).json();
 }
+
+const name = (of: Member): Promise<unknown> => ask(of, '{ account { username } }');
 
 async function ownerOf(of: Member): Promise<unknown> {
   const { owner } = (await (await fetch(`${of.url}/readyz`)).json()) as { owner: unknown };
@@ -62,7 +63,16 @@ describeWith(postgresServer, 'Processes over PostgreSQL', () => {
     await name(second);
     await server.kill();
     expect(await name(second)).toHaveProperty('data.account.username');
+    const sent = house.sandbox.links.requests.length;
+    // Another process could own the database: nothing may be sent.
+    expect(await ask(second, '{ plans { name } }')).toMatchObject({
+      errors: [{ extensions: { code: 'UPSTREAM_UNAVAILABLE', retryAfterMs: 1000 } }],
+    });
+    expect(house.sandbox.links.requests.length).toBe(sent);
     await server.start();
+    await expect
+      .poll(() => ask(second, '{ plans { name } }'), PATIENT)
+      .toHaveProperty('data.plans');
     await expect.poll(() => ownerOf(second), PATIENT).toMatchObject({ isThis: false });
     expect(await ownerOf(first)).toMatchObject({ isThis: true });
     await first.stop();
