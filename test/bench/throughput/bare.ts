@@ -1,5 +1,6 @@
+import { freePort } from '../../support/free-port.ts';
 import { type Answer, headerOf } from './answer.ts';
-import { freePort, type Server, startText } from './servers.ts';
+import { type Server, startText } from './servers.ts';
 
 /** Headers without which the same bytes would mean something else. */
 const NEEDED = ['content-type', 'content-encoding', 'etag'];

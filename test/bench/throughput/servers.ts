@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { freePort } from '../../support/free-port.ts';
 import { GATEWAY, type Running, start } from '../../support/process.ts';
 
 /** A server in a process of its own, on a core of its own where the machine lets it. */
@@ -32,16 +33,6 @@ export async function startGateway(env: Readonly<Record<string, string>>): Promi
   const PORT = String(await freePort());
   const sandbox = 'LINKS_BASE_URL' in env ? {} : { SANDBOX: 'on' };
   return startFile(GATEWAY, { PORT, STATE_DIR: 'off', ...sandbox, ...env });
-}
-
-/** A port that was free a moment ago. In production a gateway writes its port to the log alone, which may be off. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /**
