@@ -131,7 +131,10 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     store,
     keepMs: config.idempotencyKeepMs,
     maxBytes: config.idempotencyMaxBytes,
-    mustSave: overrides.store !== undefined && !config.sandbox && config.stateDir !== null,
+    mustSave:
+      overrides.store !== undefined &&
+      !config.sandbox &&
+      (config.stateDir !== null || config.databaseUrl !== null),
     events,
     complain,
   });
