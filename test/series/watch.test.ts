@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { ModelAccounts } from './model-accounts.ts';
 import { POINT, type Point, SeriesWorld } from './series-world.ts';
 
@@ -78,6 +78,11 @@ describe('HISTORY_WATCH', () => {
     fill(model, 12);
     await clock.advance(18 * HOUR + 5 * MINUTE);
     expect(model.requests).toHaveLength(2);
+    // The answer to the last request may arrive after the clock has stopped.
+    await vi.waitFor(async () => {
+      const saved = [...(await world.saved()).keys()];
+      expect(saved.some((key) => key.startsWith('counts-read/'))).toBe(true);
+    });
     await world.kill();
     await clock.advance(HOUR);
     expect(model.requests).toHaveLength(2);
