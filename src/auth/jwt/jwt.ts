@@ -1,3 +1,4 @@
+import { loopTurns } from '../../scheduling/loop-turns.ts';
 import type { Authenticate, AuthWorld, JwtConfig } from '../authenticate.ts';
 import { bearerOf } from '../refusal.ts';
 import type { Viewer } from '../viewer.ts';
@@ -22,8 +23,10 @@ export function createJwtCheck(config: JwtConfig, world: AuthWorld): Authenticat
   /** By the digests of the tokens. */
   const running = new Map<string, Promise<Viewer>>();
 
-  const verify = async (token: string, digest: string): Promise<Viewer> => {
+  const verify = async (token: string, digest: string, address: string): Promise<Viewer> => {
     try {
+      // Many tokens can arrive at once: a signature costs as much as an operation.
+      await loopTurns.turn(address);
       const found = await verifyJwt(token);
       verified.set(digest, found);
       return found.viewer;
@@ -32,7 +35,7 @@ export function createJwtCheck(config: JwtConfig, world: AuthWorld): Authenticat
     }
   };
 
-  return ({ authorization }) => {
+  return ({ address, authorization }) => {
     const token = bearerOf(authorization, 'a token');
     const digest = verified.digest(token);
     const known = verified.get(digest);
@@ -42,7 +45,7 @@ export function createJwtCheck(config: JwtConfig, world: AuthWorld): Authenticat
       if (isValid) return known.viewer;
       verified.delete(digest);
     }
-    const viewer = running.get(digest) ?? verify(token, digest);
+    const viewer = running.get(digest) ?? verify(token, digest, address);
     running.set(digest, viewer);
     return viewer;
   };
