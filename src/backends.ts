@@ -17,7 +17,6 @@ import type { Records } from './upstream/idempotency/store/records.ts';
 import { Lists } from './upstream/lists/pages.ts';
 import { Reader } from './upstream/reader.ts';
 import type { Witness } from './upstream/wire/exchange.ts';
-import type { Usage } from './usage/usage.ts';
 
 /** Rows a page of a list that the marketplace sends: it sends each list whole. */
 const WHOLE_LISTS = 1;
@@ -42,8 +41,6 @@ interface BackendWorld {
   readonly slots: SavedSlots;
   /** Stores what became of writes with idempotency keys; absent for a process that sends no writes. */
   readonly records?: Records;
-  /** Knows how many requests were sent today; absent if that is not recorded. */
-  readonly usage?: Usage;
   /** Saves the cache across restarts; absent if nothing is saved. */
   readonly savedCache?: SavedCache | undefined;
   /** Learns how the requests to an upstream end. */
@@ -122,7 +119,6 @@ function createBackend(
     records,
     savedCache,
     slots,
-    usage,
     witness,
   }: BackendWorld,
   {
@@ -161,8 +157,6 @@ function createBackend(
     records,
     savedCache,
     slots,
-    callsBefore:
-      usage && ownKey ? (callerClass) => usage.callsBefore(api.upstream, callerClass) : undefined,
     settleMs,
     timeZone,
     timeoutMs,

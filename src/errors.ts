@@ -174,7 +174,6 @@ export class BudgetExhausted extends GatewayError {
 /** The limit of a class of callers that prevents a request; `resetAt` is when a request is possible, as ISO 8601. */
 export interface ExhaustedQuota {
   readonly class: string;
-  readonly window: 'MINUTE' | 'DAY';
   readonly limit: number;
   readonly resetAt: string;
 }

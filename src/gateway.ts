@@ -163,7 +163,6 @@ export async function createGateway(config: Config, overrides: Overrides = {}): 
     records,
     savedCache,
     slots,
-    usage,
     witness,
   };
   const backends = createBackends(config, endpoints, world);

@@ -186,9 +186,8 @@ function limitsOf({ quotas }: ClassState, { upstreams }: ConsoleState): Child {
   if (quotas.length === 0) return span('muted', 'none');
   return upstreams.map(({ title, upstream, windowMs }) => {
     const own = quotas.filter((quota) => quota.upstream === upstream);
-    const parts = own.map(({ limit, nextInMs, used, window }) => {
-      const interval =
-        window === 'DAY' ? 'day' : windowMs === 60_000 ? 'minute' : timePassed(windowMs);
+    const parts = own.map(({ limit, nextInMs, used }) => {
+      const interval = windowMs === 60_000 ? 'minute' : timePassed(windowMs);
       const next = nextInMs > 0 && limit > 0 ? ` (next ${inTime(nextInMs)})` : '';
       return `${count(used)} of ${count(limit)} per ${interval}${next}`;
     });

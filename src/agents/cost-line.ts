@@ -9,8 +9,7 @@ export interface BudgetLeft {
 }
 
 /** What is left for an agent: of the limit of its class in a minute, if it has one, otherwise of the rate limit. */
-export function leftOf({ limit, quotas, remaining }: CallerBudget): BudgetLeft {
-  const quota = quotas.find(({ window }) => window === 'MINUTE');
+export function leftOf({ limit, quota, remaining }: CallerBudget): BudgetLeft {
   if (!quota) return { left: remaining, limit };
   return { left: Math.min(remaining, Math.max(0, quota.limit - quota.used)), limit: quota.limit };
 }

@@ -7,8 +7,6 @@ export interface CallerClass {
   readonly weight: number;
   /** Maximum number of upstream requests of all its callers per minute; `null` for no limit of its own. */
   readonly maxCallsPerMinute: number | null;
-  /** The same per day, in UTC. */
-  readonly maxCallsPerDay: number | null;
 }
 
 /** The classes of callers by name. A caller without a class, or with an unknown one, is in `DEFAULT_CLASS`. */
@@ -26,7 +24,7 @@ const MAX_CLASSES = 16;
 /** The share of the lowest rate limit that `AGENT_CLASS` can use if it is not configured. */
 const AGENT_SHARE = 1 / 3;
 
-const unlimited: CallerClass = { weight: 1, maxCallsPerMinute: null, maxCallsPerDay: null };
+const unlimited: CallerClass = { weight: 1, maxCallsPerMinute: null };
 const MAX_WEIGHT = 1000;
 const MAX_CALLS = 1_000_000_000;
 
@@ -51,7 +49,7 @@ export function withAgents(classes: CallerClasses, perMinute: number): CallerCla
 }
 
 /**
- * Parses classes: `{"agent": {"weight": 1, "maxCallsPerMinute": 8, "maxCallsPerDay": 5000}, …}`. All members are
+ * Parses classes: `{"agent": {"weight": 1, "maxCallsPerMinute": 8}, …}`. All members are
  * optional.
  * @throws TypeError whose message says what is wrong and where.
  */
@@ -86,21 +84,17 @@ function parseRules(name: string, rules: unknown): CallerClass {
       );
     }
   }
-  const { maxCallsPerDay = null, maxCallsPerMinute = null, weight = unlimited.weight } = rules;
+  const { maxCallsPerMinute: perMinute = null, weight = unlimited.weight } = rules;
   if (!isWithin(weight, 0, MAX_WEIGHT) || (weight > 0 && weight < 1 / MAX_WEIGHT)) {
     throw new TypeError(`has a weight in ${name} that is neither 0 nor from 0.001 to 1000`);
   }
-  return {
-    weight,
-    maxCallsPerMinute: parseQuota(name, 'maxCallsPerMinute', maxCallsPerMinute),
-    maxCallsPerDay: parseQuota(name, 'maxCallsPerDay', maxCallsPerDay),
-  };
-}
-
-function parseQuota(name: string, member: string, value: unknown): number | null {
-  if (value === null) return null;
-  if (Number.isSafeInteger(value) && isWithin(value, 0, MAX_CALLS)) return value;
-  throw new TypeError(`has a ${member} in ${name} that is not an integer from 0 to ${MAX_CALLS}`);
+  if (perMinute === null) return { weight, maxCallsPerMinute: null };
+  if (Number.isSafeInteger(perMinute) && isWithin(perMinute, 0, MAX_CALLS)) {
+    return { weight, maxCallsPerMinute: perMinute };
+  }
+  throw new TypeError(
+    `has a maxCallsPerMinute in ${name} that is not an integer from 0 to ${MAX_CALLS}`,
+  );
 }
 
 function isWithin(value: unknown, least: number, most: number): value is number {

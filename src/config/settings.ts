@@ -93,7 +93,7 @@ const table: Readonly<Record<string, Entry>> = {
     'Maximum time that a read waits for a slot of the rate limit before it fails with `BUDGET_EXHAUSTED`. A client can shorten it, not extend it.',
   ),
   CALLER_CLASSES: text('{}').describe(
-    'Classes of callers as JSON, such as `{"agent": {"weight": 1, "maxCallsPerMinute": 8, "maxCallsPerDay": 5000}}`: see [classes](budget.md#classes). The class of a caller is in its token or JWT; all others are in `default`. The class `agent` exists although it is not named.',
+    'Classes of callers as JSON, such as `{"agent": {"weight": 1, "maxCallsPerMinute": 8}}`: see [classes](budget.md#classes). The class of a caller is in its token or JWT; all others are in `default`. The class `agent` exists although it is not named.',
   ),
   STATE_DIR: text('state').describe(
     'Folder in which the process saves its sent requests, the cache, the outcomes of mutations with idempotency keys and the history of counts for the next process; `off` disables it. Without it, each start uses only half of each rate limit for one window, or until the API reports what remains.',

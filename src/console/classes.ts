@@ -51,8 +51,8 @@ export function classStates(parts: ClassParts, { spenders }: Pick<Hour, 'spender
 }
 
 function quotaState(quota: ClassQuota): ClassState['quotas'][number] {
-  const { limit, upstream, used, waitMs, window } = quota;
-  return { upstream, window, limit, used, nextInMs: Math.ceil(waitMs) };
+  const { limit, upstream, used, waitMs } = quota;
+  return { upstream, limit, used, nextInMs: Math.ceil(waitMs) };
 }
 
 /** Sums by class. A class that is not shown counts as the default. */

@@ -111,15 +111,13 @@ export interface ClassState {
   readonly sends: number;
   /** Its requests that wait in this process. */
   readonly waiting: number;
-  /** Its limits for each upstream; empty if it has none. */
+  /** Its limit for each upstream; empty if it has none. */
   readonly quotas: readonly QuotaState[];
 }
 
-/** A limit of a class for one upstream, see `classQuotas`. */
+/** The limit of a class for one upstream in its window, see `classQuotas`. */
 interface QuotaState {
   readonly upstream: UpstreamName;
-  /** `MINUTE`: the window of the upstream, at the same rate. `DAY`: a day in UTC. */
-  readonly window: 'MINUTE' | 'DAY';
   readonly limit: number;
   readonly used: number;
   /** Milliseconds until the class may send one more request; 0 if it may now. */

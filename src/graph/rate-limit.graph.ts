@@ -21,38 +21,22 @@ interface RateLimit {
   readonly queued: number;
   readonly cost: number;
   readonly callerClass: string;
-  readonly quotas: readonly QuotaShown[];
+  readonly quota: QuotaShown | null;
 }
 
 interface QuotaShown {
-  readonly window: 'MINUTE' | 'DAY';
   readonly limit: number;
   readonly used: number;
   readonly resetAt: string | null;
 }
 
-const QuotaWindowRef = builder.enumType('QuotaWindow', {
-  description: 'The interval of the limit of a class of callers.',
-  values: {
-    MINUTE: {
-      description:
-        'A sliding minute; for an API with another window, that window at the same rate.',
-    },
-    DAY: { description: 'A day in UTC.' },
-  },
-});
-
 const QuotaRef = builder.objectRef<QuotaShown>('Quota').implement({
-  description: 'The limit of a class of callers for one upstream API, and what of it is used.',
+  description:
+    'The limit of a class of callers for one upstream API in a sliding minute, and what of it is used; for an API with another window, that window at the same rate.',
   fields: (t) => ({
-    window: t.expose('window', {
-      type: QuotaWindowRef,
-      nullable: false,
-      description: 'The interval of the limit.',
-    }),
     limit: t.exposeInt('limit', {
       nullable: false,
-      description: 'Maximum number of requests of all callers of the class in the interval.',
+      description: 'Maximum number of requests of all callers of the class in the window.',
     }),
     used: t.exposeInt('used', {
       nullable: false,
@@ -92,11 +76,10 @@ const RateLimitRef = builder.objectRef<RateLimit>('RateLimit').implement({
       description:
         'The class of this caller, which the operator configures: while callers of several classes wait, the classes share the limit by weight. In a live query, it is `default`. Costs no upstream request.',
     }),
-    quotas: t.expose('quotas', {
-      type: [QuotaRef],
-      nullable: false,
+    quota: t.expose('quota', {
+      type: QuotaRef,
       description:
-        'The limits of the class of this caller; empty if it has none. Costs no upstream request.',
+        'The limit of the class of this caller; null if it has none. Costs no upstream request.',
     }),
     used: t.exposeInt('used', {
       nullable: false,
@@ -160,9 +143,9 @@ builder.queryField('rateLimit', (t) =>
         queued: state?.queued ?? 0,
         cost: receipt.calls(upstream),
         callerClass: state?.callerClass ?? DEFAULT_CLASS,
-        quotas: (state?.quotas ?? []).map(({ clearMs, limit, used, window }) => {
-          return { window, limit, used, resetAt: momentIn(clearMs || null) };
-        }),
+        quota: state?.quota
+          ? { ...state.quota, resetAt: momentIn(state.quota.clearMs || null) }
+          : null,
       };
     },
   }),

@@ -1,12 +1,11 @@
 import type { Config } from '../config/config.ts';
 import type { OwnKeys } from '../config/own-key.ts';
 import type { UpstreamName } from '../errors.ts';
-import type { Budget } from '../upstream/budget/budget.ts';
 import { callerInClass } from '../upstream/budget/law/callers/caller-names.ts';
 import type { QuotaUse } from '../upstream/budget/law/callers/quotas.ts';
 import type { Client } from '../upstream/client.ts';
 
-/** A limit of a class of callers for one upstream, and what of it is used. */
+/** The limit of a class of callers for one upstream, and what of it is used. */
 export interface ClassQuota extends QuotaUse {
   readonly upstream: UpstreamName;
   readonly callerClass: string;
@@ -22,7 +21,7 @@ type ClassConfig = Pick<Config, 'callerClasses'> & {
 const ANYONE = '';
 
 /**
- * The limits of all classes that have any, for the gateway's own key; for the key with the most requests of the class
+ * The limits of all classes that have one, for the gateway's own key; for the key with the most requests of the class
  * if callers have keys of their own. The class of agents is among them if it is configured, or has requests that count.
  * For display; costs no upstream request.
  */
@@ -31,27 +30,16 @@ export function classQuotas(
   clients: readonly Client[],
   keys: OwnKeys,
 ): ClassQuota[] {
-  const limited = [...links.classes].filter(
-    ([, { maxCallsPerDay, maxCallsPerMinute }]) => (maxCallsPerDay ?? maxCallsPerMinute) !== null,
-  );
+  const limited = [...links.classes].filter(([, rules]) => rules.maxCallsPerMinute !== null);
   return clients.flatMap(({ budgets, upstream }) => {
     const inUse = auth.mode === 'passthrough' ? [...budgets] : [];
     const shown = inUse.length > 0 ? inUse : [budgets.lookAt(keys[upstream].credential)];
-    return limited.flatMap(([callerClass]) =>
-      busiest(shown, callerClass)
-        .filter(({ used }) => used > 0 || callerClasses.has(callerClass))
-        .map((use) => ({ ...use, upstream, callerClass })),
-    );
+    return limited.flatMap(([callerClass]) => {
+      const anyone = callerInClass(ANYONE, callerClass);
+      const uses = shown.flatMap((budget) => budget.quotaOf(anyone) ?? []);
+      const [most] = uses.toSorted((one, other) => other.used - one.used);
+      const isShown = most && (most.used > 0 || callerClasses.has(callerClass));
+      return isShown ? { ...most, upstream, callerClass } : [];
+    });
   });
-}
-
-/** Of each limit of a class, the use in the budget that has the most. */
-function busiest(budgets: readonly Budget[], callerClass: string): readonly QuotaUse[] {
-  const ofEach = budgets.map((budget) => budget.quotasOf(callerInClass(ANYONE, callerClass)));
-  return ofEach.reduce((most, uses) =>
-    uses.map((use, index) => {
-      const known = most[index];
-      return known && known.used >= use.used ? known : use;
-    }),
-  );
 }

@@ -37,8 +37,6 @@ export interface ClientOptions extends ExchangeOptions {
   readonly classes?: CallerClasses | undefined;
   /** Number of requests per minute and key that jobs get although others wait; 2 by default, 0 for none. */
   readonly jobsMinPerMinute?: number | undefined;
-  /** Number of requests on the current day by callers of a class, before this process; none by default. */
-  readonly callsBefore?: ((callerClass: string) => number) | undefined;
   /** Maximum number of requests per operation, at most the limit of a window; two thirds of it by default. */
   readonly maxCallsPerOperation?: number | undefined;
   /** Replaces the parts of cache keys that represent a request's body. */
@@ -132,7 +130,7 @@ export class Client {
   }
 
   #newBudgets(): Budgets {
-    const { baseUrl, callsBefore, clock, events } = this.#options;
+    const { baseUrl, clock, events } = this.#options;
     const { maxKeys } = this.#options;
     const { classes, jobsMinPerMinute, maxCallsPerOperation, rateLimit, rateWindowMs } =
       this.#options;
@@ -141,7 +139,7 @@ export class Client {
     const { slots = new SavedSlots({ store: newStore(clock), clock, keepMs: rateWindowMs }) } =
       this.#options;
     const own = { classes, jobsMinPerMinute, rateLimit, rateWindowMs, reserves, timeoutMs };
-    const limits = { baseUrl, callsBefore, clock, events, ...own, upstream };
+    const limits = { baseUrl, clock, events, ...own, upstream };
     return new Budgets({
       upstream,
       clock,

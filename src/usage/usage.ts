@@ -1,5 +1,5 @@
 import { DEFAULT_CLASS } from '../auth/caller-class.ts';
-import { BadUserInput, type UpstreamName } from '../errors.ts';
+import { BadUserInput } from '../errors.ts';
 import {
   type BulkOptions,
   copiedName,
@@ -67,15 +67,12 @@ export class Usage implements EventReader {
   readonly #savedLater: () => void;
   readonly #sent = new WeakMap<EventRows['requestSent'], Counted>();
   #today: DayUsage;
-  /** The usage of the day on which this process started, before that. */
-  #before: { readonly day: number; readonly rows: readonly UsageRow[] };
   #hasComplained = false;
 
   private constructor(options: UsageOptions) {
     this.#options = options;
     const day = Math.floor(options.clock.wall() / DAY_MS);
     this.#today = new DayUsage(day, 0);
-    this.#before = { day, rows: [] };
     this.#savedLater = emitInBulk(options, () => this.#save());
   }
 
@@ -88,7 +85,6 @@ export class Usage implements EventReader {
     const today = usage.#today;
     usage.#removeOld();
     for await (const { id, row } of usage.#read(today.day, today.day)) today.restore(id, row);
-    usage.#before = { day: today.day, rows: today.rows.map((row) => ({ ...row })) };
     options.events.add(usage);
     return usage;
   }
@@ -127,15 +123,6 @@ export class Usage implements EventReader {
       this.#add({ ...key, upstream, resource, calls: 0, saved: count * times });
     }
     this.#savedLater();
-  }
-
-  /** Number of requests on the current day to an upstream, by callers of a class, before this process started. */
-  callsBefore(upstream: UpstreamName, callerClass: string): number {
-    const { day, rows } = this.#before;
-    if (day !== this.today) return 0;
-    return rows
-      .filter((row) => row.upstream === upstream && row.callerClass === callerClass)
-      .reduce((sum, { calls }) => sum + calls, 0);
   }
 
   /** The current day, in days since 1970 in UTC. It never goes back. */

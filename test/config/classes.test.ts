@@ -10,10 +10,10 @@ const many = (count: number): string =>
 describe('CALLER_CLASSES', () => {
   it('has classes whose members are optional', () => {
     const text =
-      '{"agent": {"weight": 0.5, "maxCallsPerMinute": 8, "maxCallsPerDay": 5000}, "nightly": {"weight": 0}, "people": {}}';
-    const none = { maxCallsPerMinute: null, maxCallsPerDay: null };
+      '{"agent": {"weight": 0.5, "maxCallsPerMinute": 8}, "nightly": {"weight": 0}, "people": {}}';
+    const none = { maxCallsPerMinute: null };
     expect([...loadConfig(classes(text)).callerClasses]).toEqual([
-      ['agent', { weight: 0.5, maxCallsPerMinute: 8, maxCallsPerDay: 5000 }],
+      ['agent', { weight: 0.5, maxCallsPerMinute: 8 }],
       ['nightly', { ...none, weight: 0 }],
       ['people', { ...none, weight: 1 }],
     ]);
@@ -23,7 +23,7 @@ describe('CALLER_CLASSES', () => {
   });
 
   const name = 'whose name is not 1 to 32 lower-case letters, digits or -, beginning with a letter';
-  const members = 'known are weight, maxCallsPerMinute, maxCallsPerDay';
+  const members = 'known are weight, maxCallsPerMinute';
   const weight = 'has a weight in a that is neither 0 nor from 0.001 to 1000';
   const quota = (member: string) =>
     `has a ${member} in a that is not an integer from 0 to 1000000000`;
@@ -56,20 +56,20 @@ describe('CALLER_CLASSES', () => {
     ['{"a": {"weight": null}}', weight],
     ['{"a": {"maxCallsPerMinute": -1}}', quota('maxCallsPerMinute')],
     ['{"a": {"maxCallsPerMinute": 1.5}}', quota('maxCallsPerMinute')],
-    ['{"a": {"maxCallsPerDay": 4000000000}}', quota('maxCallsPerDay')],
-    ['{"a": {"maxCallsPerDay": "8"}}', quota('maxCallsPerDay')],
+    ['{"a": {"maxCallsPerMinute": 4000000000}}', quota('maxCallsPerMinute')],
+    ['{"a": {"maxCallsPerMinute": "8"}}', quota('maxCallsPerMinute')],
   ])('is refused: %s', (text, why) => {
     expect(faults(classes(text))).toEqual([`CALLER_CLASSES ${why}. ${advice}`]);
   });
 
   it('can have a class with the name of a member of every object', () => {
-    const { callerClasses } = loadConfig(classes('{"constructor": {"maxCallsPerDay": 5}}'));
+    const { callerClasses } = loadConfig(classes('{"constructor": {"maxCallsPerMinute": 5}}'));
     expect([...callerClasses.keys()]).toEqual(['constructor']);
   });
 
   it('can have the bounds of a weight, and null for no limit', () => {
-    const text = '{"a": {"weight": 0.001, "maxCallsPerDay": null}, "b": {"weight": 1000}}';
-    const none = { maxCallsPerMinute: null, maxCallsPerDay: null };
+    const text = '{"a": {"weight": 0.001, "maxCallsPerMinute": null}, "b": {"weight": 1000}}';
+    const none = { maxCallsPerMinute: null };
     expect([...loadConfig(classes(text)).callerClasses.values()]).toEqual([
       { ...none, weight: 0.001 },
       { ...none, weight: 1000 },
@@ -77,7 +77,7 @@ describe('CALLER_CLASSES', () => {
   });
 
   it('can have a quota of 0, and one above the limit of the API', () => {
-    const text = '{"a": {"maxCallsPerMinute": 0, "maxCallsPerDay": 1000000000}}';
+    const text = '{"a": {"maxCallsPerMinute": 0}, "b": {"maxCallsPerMinute": 1000000000}}';
     expect(faults(classes(text))).toEqual([]);
   });
 });
@@ -106,14 +106,13 @@ describe('The class of agents', () => {
       MARKET_RATE_LIMIT: String(market),
       MARKET_RATE_WINDOW_MS: String(marketMs),
     };
-    expect(agents(limits)).toEqual({ weight: 0, maxCallsPerMinute: most, maxCallsPerDay: null });
+    expect(agents(limits)).toEqual({ weight: 0, maxCallsPerMinute: most });
   });
 
   it('is that of CALLER_CLASSES if it is named there, and is not shown as configured otherwise', () => {
     expect(agents(classes('{"agent": {}}'))).toEqual({
       weight: 1,
       maxCallsPerMinute: null,
-      maxCallsPerDay: null,
     });
     const { callerClasses, links } = loadConfig(classes('{"people": {"weight": 3}}'));
     expect([...links.classes.keys()]).toEqual(['people', 'agent']);

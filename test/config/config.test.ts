@@ -16,7 +16,7 @@ const real = {
 };
 
 /** The classes of callers where none is configured. */
-const AGENTS = new Map([['agent', { weight: 0, maxCallsPerMinute: 10, maxCallsPerDay: null }]]);
+const AGENTS = new Map([['agent', { weight: 0, maxCallsPerMinute: 10 }]]);
 
 describe('loadConfig with nothing set', () => {
   it('runs on the sandbox, on loopback, under the documented limits', () => {

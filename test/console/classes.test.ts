@@ -12,7 +12,7 @@ import { ConsoleStage } from './console-stage.ts';
 const stage = new ConsoleStage();
 
 const CLASSES = JSON.stringify({
-  agent: { weight: 0.5, maxCallsPerMinute: 4, maxCallsPerDay: 50 },
+  agent: { weight: 0.5, maxCallsPerMinute: 4 },
   nightly: { weight: 0 },
 });
 
@@ -53,7 +53,7 @@ describe('The classes of callers', () => {
       ['agent', 1],
       ['default', 0],
     ]);
-    expect(classes[0]?.quotas).toMatchObject([{ upstream: 'LINKS', window: 'MINUTE', used: 1 }]);
+    expect(classes[0]?.quotas).toMatchObject([{ upstream: 'LINKS', used: 1 }]);
   });
 
   it('are listed with their requests and what is used of their limits', async () => {
@@ -65,21 +65,16 @@ describe('The classes of callers', () => {
     await ask(busy, 'person', 'domains { totalCount }');
     await ask(busy, 'person', 'account { username }');
     const { classes } = await stage.look(busy);
-    const unused = { used: 0, nextInMs: 0 };
     const [agent] = classes;
-    const [minute, day, ...ofMarket] = agent?.quotas ?? [];
+    const [minute, ...ofMarket] = agent?.quotas ?? [];
     expect(classes.map(({ quotas, ...rest }) => [rest, quotas.length])).toEqual([
-      [{ name: 'agent', weight: 0.5, sends: 3, waiting: 0 }, 4],
+      [{ name: 'agent', weight: 0.5, sends: 3, waiting: 0 }, 2],
       [{ name: 'nightly', weight: 0, sends: 0, waiting: 0 }, 0],
       [{ name: 'default', weight: 1, sends: 1, waiting: 0 }, 0],
     ]);
-    expect(minute).toMatchObject({ upstream: 'LINKS', window: 'MINUTE', limit: 4, used: 3 });
+    expect(minute).toMatchObject({ upstream: 'LINKS', limit: 4, used: 3 });
     expect(minute?.nextInMs).toBe(0);
-    expect(day).toMatchObject({ upstream: 'LINKS', window: 'DAY', limit: 50, used: 3 });
-    expect(ofMarket).toEqual([
-      { upstream: 'MARKET', window: 'MINUTE', limit: 4, ...unused },
-      { upstream: 'MARKET', window: 'DAY', limit: 50, ...unused },
-    ]);
+    expect(ofMarket).toEqual([{ upstream: 'MARKET', limit: 4, used: 0, nextInMs: 0 }]);
   });
 
   it('are listed with their waiting requests, and for viewers who may not know callers', async () => {
@@ -116,9 +111,9 @@ describe('The classes of callers', () => {
       'gateway_upstream_requests_by_class_total{upstream="LINKS",class="agent"} 1',
       'gateway_upstream_requests_by_class_total{upstream="LINKS",class="nightly"} 0',
       'gateway_upstream_requests_by_class_total{upstream="LINKS",class="default"} 1',
-      'gateway_class_quota_limit{upstream="LINKS",class="agent",window="day"} 50',
-      'gateway_class_quota_used{upstream="LINKS",class="agent",window="minute"} 1',
-      'gateway_class_quota_used{upstream="MARKET",class="agent",window="minute"} 0',
+      'gateway_class_quota_limit{upstream="LINKS",class="agent"} 4',
+      'gateway_class_quota_used{upstream="LINKS",class="agent"} 1',
+      'gateway_class_quota_used{upstream="MARKET",class="agent"} 0',
     ]) {
       expect(text).toContain(`${line}\n`);
     }

@@ -4,7 +4,7 @@ import { someBytes, until, upload } from '../support/uploads.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { type Family, readExposition } from './exposition.ts';
 
-const CALLER_CLASSES = '{"default": {"maxCallsPerMinute": 20, "maxCallsPerDay": 5000}}';
+const CALLER_CLASSES = '{"default": {"maxCallsPerMinute": 20}}';
 const LIVE = 'query Channels @live { channels(first: 3) { nodes { id name } } }';
 
 /** What `/metrics` of a gateway without requests contains. */

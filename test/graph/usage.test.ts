@@ -56,7 +56,7 @@ async function start(
     env: {
       AUTH_MODE: 'token',
       AUTH_TOKENS_FILE: join(folder, 'tokens.json'),
-      CALLER_CLASSES: '{"agent":{"maxCallsPerDay":3}}',
+      CALLER_CLASSES: '{"agent":{}}',
       shutdownGraceMs: '0',
       ...env,
     },
@@ -254,40 +254,5 @@ describe('The usage in the store', () => {
       { caller: 'crawler', calls: 1 },
     ]);
     expect(second.log().match(/A part of the usage of 2030-01-01 cannot be read/g)).toHaveLength(1);
-  });
-
-  it('keeps what a class has used of its day over a restart', async () => {
-    const first = await start({
-      'ttl.account': '1',
-      staleWhileRevalidateMs: '0',
-      STALE_IF_ERROR_MS: '0',
-    });
-    await first.ask(HOME, undefined, as('crawler'));
-    await first.ask(DOMAINS, undefined, as('crawler'));
-    await first.close();
-    const second = await start();
-    const left = async () => {
-      const { data } = await second.ask<{
-        rateLimit: { quotas: readonly { remaining: number }[] };
-      }>('{ rateLimit { quotas { remaining } } }', undefined, as('crawler'));
-      return data.rateLimit.quotas[0]?.remaining;
-    };
-    expect(await left()).toBe(1);
-    await second.ask('{ pixels(first: 1) { nodes { id } } }', undefined, as('crawler'));
-    const { errors } = await second.ask(
-      '{ channels(first: 1) { nodes { id } } }',
-      undefined,
-      as('crawler'),
-    );
-    expect(errors).toMatchObject([
-      {
-        extensions: {
-          code: 'BUDGET_EXHAUSTED',
-          quota: { class: 'agent', window: 'DAY', limit: 3 },
-        },
-      },
-    ]);
-    clock.jumpWall(DAY_MS);
-    expect(await left()).toBe(3);
   });
 });

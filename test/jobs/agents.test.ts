@@ -30,9 +30,8 @@ async function worldOfAgent(env: Readonly<Record<string, string>> = {}) {
 
 describe('An export of an agent', () => {
   it.each([
-    ['its class per day', '{"agent": {"maxCallsPerDay": 5}}', 5, 5],
-    ['its class per minute', '{"agent": {"weight": 0, "maxCallsPerMinute": 3}}', 3, 33],
-    ['the class of its caller per day', '{"default": {"maxCallsPerDay": 7}}', 7, 7],
+    ['its class', '{"agent": {"weight": 0, "maxCallsPerMinute": 3}}', 3, 33],
+    ['the class of its caller', '{"default": {"maxCallsPerMinute": 2}}', 2, 22],
   ])('counts in the limit of %s, over a restart', async (_name, classes, inOne, inTen) => {
     const world = await worldOfAgent({ CALLER_CLASSES: classes });
     world.sandbox.links.clearLog();

@@ -262,19 +262,14 @@ describe('the numbers', () => {
 
   it('of the limits of classes are read at the scrape', async () => {
     const quota = { upstream: 'LINKS', callerClass: 'agent' } as const;
-    const quotas = () => [
-      { ...quota, window: 'MINUTE', limit: 8, used: 5 } as const,
-      { ...quota, window: 'DAY', limit: 5000, used: 40 } as const,
-    ];
+    const quotas = () => [{ ...quota, limit: 8, used: 5 }];
     const classes = { configured, quotas };
     const events = new EventStream();
     const metrics = createLazyMetrics(new VirtualClock(), events, { ...gauges, classes });
     const { text } = await metrics.render();
     expect(text.split('\n').filter((line) => line.startsWith('gateway_class_quota'))).toEqual([
-      'gateway_class_quota_limit{upstream="LINKS",class="agent",window="minute"} 8',
-      'gateway_class_quota_limit{upstream="LINKS",class="agent",window="day"} 5000',
-      'gateway_class_quota_used{upstream="LINKS",class="agent",window="minute"} 5',
-      'gateway_class_quota_used{upstream="LINKS",class="agent",window="day"} 40',
+      'gateway_class_quota_limit{upstream="LINKS",class="agent"} 8',
+      'gateway_class_quota_used{upstream="LINKS",class="agent"} 5',
     ]);
   });
 

@@ -7,7 +7,6 @@ import { defineGauges } from './gauge.ts';
 interface ClassQuotaGauge {
   readonly upstream: UpstreamName;
   readonly callerClass: string;
-  readonly window: 'MINUTE' | 'DAY';
   readonly limit: number;
   readonly used: number;
 }
@@ -26,7 +25,7 @@ export type CountClass = (upstream: UpstreamName, callerClass: string | null) =>
 /** Represents refreshes, which have no class: no class can have this name. */
 const REFRESHES = '(refresh)';
 
-const quotaLabels = ['upstream', 'class', 'window'] as const;
+const quotaLabels = ['upstream', 'class'] as const;
 
 /** The metrics of classes of callers. A class that is not configured counts as the default. */
 export function createClassMetrics(
@@ -46,8 +45,8 @@ export function createClassMetrics(
   const gauges = (name: string, help: string, read: (of: ClassQuotaGauge) => number): void =>
     defineGauges(registry, `gateway_class_quota_${name}`, help, quotaLabels, () =>
       quotas().map((quota) => {
-        const { callerClass, upstream, window } = quota;
-        return [{ upstream, class: callerClass, window: window.toLowerCase() }, read(quota)];
+        const { callerClass, upstream } = quota;
+        return [{ upstream, class: callerClass }, read(quota)];
       }),
     );
   gauges('limit', 'Requests allowed to all callers of a class in a window.', ({ limit }) => limit);

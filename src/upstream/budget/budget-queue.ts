@@ -105,9 +105,9 @@ export abstract class BudgetQueue {
     return allowances.available(want, budget.limit - used(budget));
   }
 
-  quotasOf(caller: string): QuotaUse[] {
+  quotaOf(caller: string): QuotaUse | null {
     const { budget, now, rules } = this.store.view;
-    return rules.classes ? new Allowances(budget, rules, now).quotasOf(caller) : [];
+    return rules.classes ? new Allowances(budget, rules, now).quotaOf(caller) : null;
   }
 
   forecast(heldMs: number): QueueForecast {

@@ -150,8 +150,8 @@ export interface Budget {
    * `estimate`.
    */
   availableTo(lane: TurnLane, caller: string): number;
-  /** The limits of the class of a caller, and what of them is used; none if it has no limits. */
-  quotasOf(caller: string): readonly QuotaUse[];
+  /** The limit of the class of a caller, and what of it is used; `null` without one. */
+  quotaOf(caller: string): QuotaUse | null;
   /**
    * A simulation of the queue, for waiting and hypothetical requests of jobs, on the assumption that no others arrive. No
    * request is sent for `heldMs` milliseconds, as while the circuit breaker is open. Costs no upstream request, takes

@@ -34,8 +34,8 @@ export interface KeyState extends BudgetState {
   readonly accepted: boolean;
   /** Number of slots that reads of a caller can use now. */
   readonly availableTo: (caller: string) => number;
-  /** See `Budget.quotasOf`. */
-  readonly quotasOf: (caller: string) => readonly QuotaUse[];
+  /** See `Budget.quotaOf`. */
+  readonly quotaOf: (caller: string) => QuotaUse | null;
   /** See `Budget.exhaustedBy`. */
   readonly exhaustedBy: Budget['exhaustedBy'];
   /** The window of the limit, in milliseconds. */
@@ -47,7 +47,7 @@ export interface CallerBudget extends KeyState {
   /** Number of slots that reads of the caller can use now. */
   readonly available: number;
   readonly callerClass: string;
-  readonly quotas: readonly QuotaUse[];
+  readonly quota: QuotaUse | null;
 }
 
 /** The state of a key for a caller of a class. */
@@ -59,8 +59,8 @@ export function budgetOfCaller(
   }: { readonly name: string; readonly callerClass?: string | undefined },
 ): CallerBudget {
   const named = callerInClass(name, callerClass);
-  const [available, quotas] = [state.availableTo(named), state.quotasOf(named)];
-  return { ...state, available, callerClass, quotas };
+  const [available, quota] = [state.availableTo(named), state.quotaOf(named)];
+  return { ...state, available, callerClass, quota };
 }
 
 /**
@@ -119,10 +119,10 @@ export class Budgets implements Iterable<Budget> {
     const budget = this.lookAt(credential);
     const { state, windowMs } = budget;
     const availableTo = (caller: string): number => budget.availableTo('interactive', caller);
-    const quotasOf = (caller: string): readonly QuotaUse[] => budget.quotasOf(caller);
+    const quotaOf = (caller: string): QuotaUse | null => budget.quotaOf(caller);
     const exhaustedBy: Budget['exhaustedBy'] = (patienceMs) => budget.exhaustedBy(patienceMs);
     const accepted = known || !ofCaller;
-    return { ...state, availableTo, quotasOf, exhaustedBy, accepted, windowMs };
+    return { ...state, availableTo, quotaOf, exhaustedBy, accepted, windowMs };
   }
 
   /** The upstream has accepted a key. */
@@ -219,8 +219,6 @@ interface KeyLimits {
   readonly classes?: CallerClasses | undefined;
   /** See `ClientOptions`. */
   readonly jobsMinPerMinute?: number | undefined;
-  /** See `ClientOptions`. */
-  readonly callsBefore?: ((callerClass: string) => number) | undefined;
   /** Maximum duration of a request. */
   readonly timeoutMs: number;
   /** Distinguishes a key of this installation from the same key of another. */
@@ -234,7 +232,6 @@ const nameOf = createDigest('the slots of keys');
 export function processBudgets(
   {
     baseUrl,
-    callsBefore,
     classes,
     clock,
     events,
@@ -250,7 +247,7 @@ export function processBudgets(
   return (secret) => {
     const saved = slots.of(nameOf(`${baseUrl} ${secret}`), { windowMs, timeoutMs });
     const own = { limit: rateLimit, windowMs, reserves, classes, jobsMinPerMinute };
-    const of = { ...own, callsBefore, clock, events, upstream, saved };
+    const of = { ...own, clock, events, upstream, saved };
     return new QueuedBudget(clock, new MemoryStore(of));
   };
 }

@@ -5,7 +5,6 @@ import type { Clock } from '../../scheduling/clock.ts';
 import type { Slot, SlotRequest } from './budget.ts';
 import type { Lanes } from './lanes.ts';
 import { type BudgetView, pausedMs } from './law/availability.ts';
-import { recallToday } from './law/callers/quotas.ts';
 import { type ClaimOptions, claimSlots } from './law/claim.ts';
 import {
   type KeyBudget,
@@ -30,8 +29,6 @@ interface MemoryStoreOptions {
   readonly classes?: CallerClasses | undefined;
   /** See `Rules`; 2 by default. */
   readonly jobsMinPerMinute?: number | undefined;
-  /** Number of requests on the current day by callers of a class, before this process; none by default. */
-  readonly callsBefore?: ((callerClass: string) => number) | undefined;
   /** The slots of the owners before, and those for the next one. */
   readonly saved: KeySlots;
   readonly upstream: UpstreamName;
@@ -71,12 +68,12 @@ export class MemoryStore {
   #heldBack: { readonly count: number; readonly taken: TakenSlots } | null = null;
 
   constructor(options: MemoryStoreOptions) {
-    const { callsBefore, clock, limit, saved } = options;
+    const { clock, limit, saved } = options;
     this.#options = options;
     this.#clock = clock;
     this.#limiter = new SlotLimiter(limit);
     this.#limit = limit;
-    this.rules = newRules(options, () => clock.wall() - clock.now());
+    this.rules = newRules(options);
     const now = clock.now();
     const b = newBudget(this.rules, now);
     this.budget = b;
@@ -86,7 +83,6 @@ export class MemoryStore {
       this.#answered.set(id, this.#limiter.take());
     }
     if (saved.unknownUntil > now) b.unknownUntil = saved.unknownUntil;
-    if (callsBefore) recallToday(b, this.rules, now, callsBefore);
     b.caution.blind = !saved.isKnown;
     b.caution.coTenantAt = saved.coTenantSeenAt;
     this.#count();

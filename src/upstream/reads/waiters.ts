@@ -348,21 +348,20 @@ export class Waiters<T> implements SlotRequest {
     const retryAfterMs = Math.max(1, Math.ceil(estimateMs));
     const wall = clock.wall();
     const availableAt = new Date(wall + retryAfterMs);
-    const quotas = budget.quotasOf(namedInBudget(caller)).filter(({ waitMs }) => waitMs > 0);
-    const quota = quotas.toSorted((one, other) => other.waitMs - one.waitMs)[0];
+    const quota = budget.quotaOf(namedInBudget(caller));
     const isAway = budget.turnsAway(this, estimateMs);
-    if (!quota || isAway) {
+    if (!quota?.waitMs || isAway) {
       const reason = isAway ? 'stopping' : budget.exhaustedBy(patienceMs);
       return new BudgetExhausted(upstream, retryAfterMs, availableAt, reason);
     }
-    const { limit, waitMs, window } = quota;
+    const { limit, waitMs } = quota;
     const name = classOf(namedInBudget(caller));
     const api = upstreamTitle[upstream].replace('The', 'the');
-    const sentence = `The class ${name} has used its ${limit} requests per ${window.toLowerCase()} to ${api}.`;
+    const sentence = `The class ${name} has used its ${limit} requests per minute to ${api}.`;
     const resetAt = new Date(wall + Math.ceil(waitMs)).toISOString();
     return new BudgetExhausted(upstream, retryAfterMs, availableAt, 'class', {
       sentence,
-      quota: { class: name, window, limit, resetAt },
+      quota: { class: name, limit, resetAt },
     });
   }
 }

@@ -10,10 +10,8 @@ import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const LIMIT = 30;
 const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 const QUOTA = 3;
 const PER_MINUTE = { CALLER_CLASSES: `{"agent": {"weight": 1, "maxCallsPerMinute": ${QUOTA}}}` };
-const PER_DAY = { CALLER_CLASSES: `{"agent": {"maxCallsPerDay": ${QUOTA}}}` };
 const NO_CALLS = { CALLER_CLASSES: '{"agent": {"maxCallsPerMinute": 0}}' };
 
 /** Each costs one request. */
@@ -23,8 +21,7 @@ const DOMAINS = '{ domains(first: 1) { nodes { id } } }';
 const CAMPAIGNS = '{ campaigns(first: 1) { nodes { id } } }';
 const CHANNELS = '{ channels(first: 1) { nodes { id } } }';
 const CREATE = 'mutation { createCampaign(input: { name: "x" }) { __typename } }';
-const RATE_LIMIT =
-  '{ rateLimit { callerClass quotas { window limit used remaining resetAt } available } }';
+const RATE_LIMIT = '{ rateLimit { callerClass quota { limit used remaining resetAt } available } }';
 
 let clock: VirtualClock;
 beforeEach(() => {
@@ -69,24 +66,24 @@ async function useUp(world: World): Promise<void> {
 
 async function rateLimit(world: World, token: string) {
   const { data } = await ask(world, RATE_LIMIT, token);
-  return data['rateLimit'] as Readonly<Record<'quotas' | 'callerClass' | 'available', unknown>>;
+  return data['rateLimit'] as Readonly<Record<'quota' | 'callerClass' | 'available', unknown>>;
 }
 
 /** The error of a request over the quota. */
-const exhausted = (window: 'minute' | 'day', resetAt: string, seconds: number) => [
+const exhausted = (resetAt: string, seconds: number) => [
   expect.objectContaining<Partial<AnswerError>>({
-    message: `The class agent has used its ${QUOTA} requests per ${window} to the link-management API. Retry in ${seconds} s.`,
+    message: `The class agent has used its ${QUOTA} requests per minute to the link-management API. Retry in ${seconds} s.`,
     extensions: expect.objectContaining({
       code: 'BUDGET_EXHAUSTED',
       upstream: 'LINKS',
       retryAfterMs: seconds * 1000,
       availableAt: resetAt,
-      quota: { class: 'agent', window: window.toUpperCase(), limit: QUOTA, resetAt },
+      quota: { class: 'agent', limit: QUOTA, resetAt },
     }),
   }),
 ];
 
-describe('A quota per minute', () => {
+describe('A quota', () => {
   it('ends with BUDGET_EXHAUSTED for all callers of the class, until a slot is free', async () => {
     const world = await open(PER_MINUTE);
     await useUp(world);
@@ -94,7 +91,7 @@ describe('A quota per minute', () => {
     for (const token of ['bot', 'helper']) {
       for (const query of [CAMPAIGNS, CREATE]) {
         const { errors } = await ask(world, query, token);
-        expect(errors).toEqual(exhausted('minute', '2030-01-01T00:01:00.000Z', 40));
+        expect(errors).toEqual(exhausted('2030-01-01T00:01:00.000Z', 40));
       }
     }
     expect(world.calls()).toHaveLength(QUOTA);
@@ -148,7 +145,7 @@ describe('A quota per minute', () => {
     await clock.advance(10_000);
     expect(world.calls()).toHaveLength(QUOTA + 1);
     expect((await ask(world, ACCOUNT, 'bot')).receipt).toMatchObject({ calls: 0, stale: 0 });
-    expect((await rateLimit(world, 'bot')).quotas).toEqual(before.quotas);
+    expect((await rateLimit(world, 'bot')).quota).toEqual(before.quota);
   });
 
   it('of 0 leaves cached responses, and those to requests of others', async () => {
@@ -160,71 +157,40 @@ describe('A quota per minute', () => {
     expect([byPerson.errors, byBot.errors, byBot.data]).toEqual([[], [], byPerson.data]);
     expect(world.calls()).toHaveLength(1);
     const { errors } = await ask(world, PIXELS, 'bot');
-    expect(errors[0]?.extensions).toMatchObject({ quota: { window: 'MINUTE', limit: 0 } });
+    expect(errors[0]?.extensions).toMatchObject({ quota: { limit: 0 } });
     expect(world.calls()).toHaveLength(1);
   });
 });
 
-describe('A quota per day', () => {
-  it('holds until midnight UTC', async () => {
-    clock.jumpWall(DAY_MS - 3 * MINUTE_MS);
-    const world = await open(PER_DAY);
-    await useUp(world);
-    await clock.advance(2 * MINUTE_MS);
-    for (const token of ['bot', 'helper']) {
-      const { errors } = await ask(world, CAMPAIGNS, token);
-      expect(errors).toEqual(exhausted('day', '2030-01-02T00:00:00.000Z', 60));
-    }
-    expect((await ask(world, CHANNELS, 'person')).errors).toEqual([]);
-    await clock.advance(MINUTE_MS - 1);
-    const { errors } = await ask(world, CAMPAIGNS, 'bot', { prefer: 'wait=0' });
-    expect(errors[0]?.extensions).toMatchObject({ quota: { window: 'DAY' }, retryAfterMs: 1 });
-    expect(world.calls()).toHaveLength(QUOTA + 1);
-    await clock.advance(1);
-    expect((await ask(world, CAMPAIGNS, 'bot')).errors).toEqual([]);
-    expect(await rateLimit(world, 'bot')).toMatchObject({
-      quotas: [{ window: 'DAY', used: 1, resetAt: '2030-01-03T00:00:00Z' }],
-    });
-  });
-});
-
 describe('Query.rateLimit', () => {
-  it('has the class of the caller, and its quotas', async () => {
-    const world = await open({
-      CALLER_CLASSES: `{"agent": {"maxCallsPerMinute": ${QUOTA}, "maxCallsPerDay": 500}}`,
-    });
-    const minute = { window: 'MINUTE', limit: QUOTA };
-    const day = { window: 'DAY', limit: 500 };
-    expect(await rateLimit(world, 'bot')).toMatchObject({
+  it('has the class of the caller, and its quota', async () => {
+    const world = await open(PER_MINUTE);
+    expect(await rateLimit(world, 'bot')).toEqual({
       callerClass: 'agent',
-      quotas: [
-        { ...minute, used: 0, remaining: QUOTA, resetAt: null },
-        { ...day, used: 0, remaining: 500, resetAt: null },
-      ],
+      quota: { limit: QUOTA, used: 0, remaining: QUOTA, resetAt: null },
       available: QUOTA,
     });
     await useUp(world);
     for (const token of ['bot', 'helper']) {
       expect(await rateLimit(world, token)).toEqual({
         callerClass: 'agent',
-        quotas: [
-          { ...minute, used: QUOTA, remaining: 0, resetAt: '2030-01-01T00:01:00Z' },
-          { ...day, used: QUOTA, remaining: 500 - QUOTA, resetAt: '2030-01-02T00:00:00Z' },
-        ],
+        quota: { limit: QUOTA, used: QUOTA, remaining: 0, resetAt: '2030-01-01T00:01:00Z' },
         available: 0,
       });
     }
-    expect(await rateLimit(world, 'person')).toMatchObject({ callerClass: 'default', quotas: [] });
+    expect(await rateLimit(world, 'person')).toMatchObject({ callerClass: 'default', quota: null });
   });
 
-  it('has the quotas of the class of all others', async () => {
-    const world = await open({ CALLER_CLASSES: '{"default": {"maxCallsPerDay": 2}, "agent": {}}' });
+  it('has the quota of the class of all others', async () => {
+    const world = await open({
+      CALLER_CLASSES: '{"default": {"maxCallsPerMinute": 2}, "agent": {}}',
+    });
     await ask(world, ACCOUNT, 'person');
     expect(await rateLimit(world, 'person')).toMatchObject({
       callerClass: 'default',
-      quotas: [{ window: 'DAY', limit: 2, used: 1, remaining: 1 }],
+      quota: { limit: 2, used: 1, remaining: 1 },
     });
-    expect(await rateLimit(world, 'bot')).toMatchObject({ callerClass: 'agent', quotas: [] });
+    expect(await rateLimit(world, 'bot')).toMatchObject({ callerClass: 'agent', quota: null });
   });
 });
 
@@ -275,7 +241,7 @@ describe('A request of an agent that waits for its quota', () => {
       expect(errors).toEqual([]);
       expect(await waits).toMatchObject({ data, errors: [] });
       expect(world.calls()).toHaveLength(QUOTA + 1);
-      expect(await rateLimit(world, 'bot')).toMatchObject({ quotas: [{ used: QUOTA }] });
+      expect(await rateLimit(world, 'bot')).toMatchObject({ quota: { used: QUOTA } });
     },
   );
 
@@ -293,16 +259,15 @@ describe('A request of an agent that waits for its quota', () => {
 
 describe('The class of agents without configuration', () => {
   const FILES = 'query($name: String) { files(search: $name, first: 1) { totalCount } }';
-  const minute = { window: 'MINUTE', limit: LIMIT / 3 };
 
   it('has a third of the limit, which rateLimit shows to its callers', async () => {
     const world = await open({});
     expect(await rateLimit(world, 'bot')).toEqual({
       callerClass: 'agent',
-      quotas: [{ ...minute, used: 0, remaining: 10, resetAt: null }],
+      quota: { limit: LIMIT / 3, used: 0, remaining: 10, resetAt: null },
       available: 10,
     });
-    expect(await rateLimit(world, 'person')).toMatchObject({ callerClass: 'default', quotas: [] });
+    expect(await rateLimit(world, 'person')).toMatchObject({ callerClass: 'default', quota: null });
     for (let n = 0; n < 10; n += 1) {
       const answer = await world.ask(FILES, { name: `${n}` }, as(n % 2 ? 'bot' : 'helper'));
       expect(answer.errors).toEqual([]);
@@ -310,7 +275,7 @@ describe('The class of agents without configuration', () => {
     const { errors } = await ask(world, CAMPAIGNS, 'bot');
     expect(errors[0]?.extensions).toMatchObject({ quota: { class: 'agent', limit: 10 } });
     expect(await rateLimit(world, 'helper')).toMatchObject({
-      quotas: [{ ...minute, used: 10, remaining: 0 }],
+      quota: { used: 10, remaining: 0 },
       available: 0,
     });
     expect((await ask(world, CAMPAIGNS, 'person')).errors).toEqual([]);
@@ -342,8 +307,8 @@ describe('The class of agents without configuration', () => {
     await ask(world, ACCOUNT, 'bot');
     expect(await lines()).toEqual([
       'gateway_upstream_requests_by_class_total{upstream="LINKS",class="agent"} 1',
-      'gateway_class_quota_limit{upstream="LINKS",class="agent",window="minute"} 10',
-      'gateway_class_quota_used{upstream="LINKS",class="agent",window="minute"} 1',
+      'gateway_class_quota_limit{upstream="LINKS",class="agent"} 10',
+      'gateway_class_quota_used{upstream="LINKS",class="agent"} 1',
     ]);
     await clock.advance(MINUTE_MS + 1000);
     expect(await lines()).toHaveLength(1);
@@ -372,10 +337,10 @@ describe('A class claim', () => {
     const [agent, person] = [await sign({ tier: 'agent' }), await sign({})];
     for (const query of [ACCOUNT, PIXELS, DOMAINS]) await ask(world, query, agent);
     const { errors } = await ask(world, CAMPAIGNS, agent);
-    expect(errors).toEqual(exhausted('minute', '2030-01-01T00:01:00.000Z', 60));
+    expect(errors).toEqual(exhausted('2030-01-01T00:01:00.000Z', 60));
     expect(await rateLimit(world, agent)).toMatchObject({ callerClass: 'agent' });
     // The same subject without the claim is another caller.
     expect((await ask(world, CAMPAIGNS, person)).errors).toEqual([]);
-    expect(await rateLimit(world, person)).toMatchObject({ callerClass: 'default', quotas: [] });
+    expect(await rateLimit(world, person)).toMatchObject({ callerClass: 'default', quota: null });
   });
 });

@@ -61,7 +61,7 @@ describe('A read of a class without weight', () => {
       ['bot', 'agent', 'bulk'],
       ['bot', 'agent', 'bulk'],
     ]);
-    expect(budget()?.quotasOf('agent\nbot')).toMatchObject([{ limit: QUOTA, used: 2 }]);
+    expect(budget()?.quotaOf('agent\nbot')).toMatchObject({ limit: QUOTA, used: 2 });
     const access = agent();
     await reader.read(read('a'), access);
     await reader.read(read('a'), person());

@@ -13,7 +13,6 @@ afterEach(() => {
 
 const LIMIT = 30;
 const TENTHS = { writes: 0.1, newcomers: 0.1 };
-const DAY_MS = 86_400_000;
 const [mia, bot] = [callerInClass('mia', 'people'), callerInClass('bot', 'agents')];
 const other = callerInClass('other', 'agents');
 
@@ -35,7 +34,7 @@ async function begun(agents: Partial<CallerClass>, limit = LIMIT, reserves = TEN
   return { ...world, ask, sentBy };
 }
 
-describe('A quota per minute', () => {
+describe('A quota', () => {
   test('holds in every window, for all callers of the class together', async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -89,7 +88,7 @@ describe('A quota per minute', () => {
     await clock.advance(5 * windowMs);
     expect(log).toEqual([]);
     expect(budget.availableTo('interactive', bot)).toBe(0);
-    expect(budget.quotasOf(bot)).toMatchObject([{ window: 'MINUTE', limit: 0, used: 0 }]);
+    expect(budget.quotaOf(bot)).toMatchObject({ limit: 0, used: 0 });
   });
 
   test('is part of the estimates, of its own requests only', async () => {
@@ -119,51 +118,5 @@ describe('A quota per minute', () => {
     expect(again?.sent).toHaveLength(1);
     expect(again && budget.estimateOf(again)).toBe(1000);
     expect(budget.estimate('interactive', other)).toBeGreaterThan(windowMs / 2);
-  });
-});
-
-describe('A quota per day', () => {
-  test('ends at midnight UTC of the wall clock', async () => {
-    const { ask, budget, clock, sentBy } = await begun({ maxCallsPerDay: 5 });
-    clock.jumpWall(20 * 3_600_000 - (clock.wall() % DAY_MS));
-    for (let hour = 0; hour < 3; hour += 1) {
-      await ask(3, bot);
-      await clock.advance(3_600_000);
-    }
-    expect(sentBy(bot)).toHaveLength(5);
-    expect(budget.estimate('interactive', other)).toBe(3_600_000);
-    expect(budget.quotasOf(bot)).toEqual([
-      { window: 'DAY', limit: 5, used: 5, waitMs: 3_600_000, clearMs: 3_600_000 },
-    ]);
-    await clock.advance(3_600_000 - 1);
-    expect(sentBy(bot)).toHaveLength(5);
-    await clock.advance(1);
-    expect(sentBy(bot)).toHaveLength(9);
-    await ask(3, other);
-    expect(sentBy(bot, other)).toHaveLength(10);
-    await clock.advance(DAY_MS);
-    expect(sentBy(bot, other)).toHaveLength(12);
-  });
-
-  test('is that of a class with the name of a member of every object', async () => {
-    const classes = classesOf({
-      agents: { maxCallsPerDay: 5 },
-      constructor: { maxCallsPerDay: 5 },
-    });
-    const world = createWorld(LIMIT, undefined, TENTHS, classes);
-    await world.begin();
-    await enqueueAll(world, world.errands(2, { caller: bot }));
-    const caller = callerInClass('bot', 'constructor');
-    expect(world.budget.quotasOf(caller)).toMatchObject([{ limit: 5, used: 0, waitMs: 0 }]);
-    await enqueueAll(world, world.errands(3, { caller }));
-    await enqueueAll(world, world.errands(1, { caller, answers: [null] }));
-    expect(world.log).toHaveLength(2 + 3);
-    expect(world.budget.quotasOf(caller)).toMatchObject([{ used: 3, waitMs: 0 }]);
-  });
-
-  test('counts no request that was not sent', async () => {
-    const { ask, budget } = await begun({ maxCallsPerDay: 5 });
-    await ask(4, bot, { answers: [null] });
-    expect(budget.quotasOf(bot)).toMatchObject([{ used: 0 }]);
   });
 });

@@ -2,7 +2,6 @@ import type { Lanes, Waiting } from '../lanes.ts';
 import { Allowances } from './callers/allowances.ts';
 import { callerInClass, classOf } from './callers/caller-names.ts';
 import { ClassTurns } from './callers/class-turns.ts';
-import { countToday } from './callers/quotas.ts';
 import { turnGoes } from './callers/turns.ts';
 import { isStrict, sends } from './caution.ts';
 import {
@@ -282,7 +281,6 @@ class Claim<W extends Waiting> {
       turnGoes(b.turns, rules, { lane, caller, isAgain, readsWait, waits });
     }
     addHeld(b, now, { id, lane, lengthy, ...(lane !== 'refresh' && { caller }) });
-    if (lane !== 'refresh') countToday(b, rules, now, caller);
     this.#allowances.changed();
     this.#free -= 1;
     if (!lengthy) this.#wire += 1;

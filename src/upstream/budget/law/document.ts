@@ -11,8 +11,6 @@ export interface Rules {
   readonly classes?: CallerClasses;
   /** Number of requests per minute that jobs get although others wait, see `jobDueMs`; absent for none. */
   readonly jobsMinPerMinute?: number;
-  /** Difference of the wall clock, in milliseconds since 1970, to the clock of the budget. 0 by default. */
-  readonly wallOffsetMs?: number;
 }
 
 /** Shares of a limit, from 0 to 1. */
@@ -26,18 +24,15 @@ export interface ReservedShares {
 /** The minimum rate of jobs if no other is configured, in requests per minute. */
 const JOBS_MIN_PER_MINUTE = 2;
 
-/** Creates the rules of a key; `wallOffsetMs` is read whenever it is needed. */
-export function newRules(
-  own: {
-    readonly limit: number;
-    readonly windowMs: number;
-    readonly reserves?: ReservedShares | undefined;
-    readonly classes?: CallerClasses | undefined;
-    /** 2 by default. */
-    readonly jobsMinPerMinute?: number | undefined;
-  },
-  wallOffsetMs: () => number,
-): Rules {
+/** Creates the rules of a key. */
+export function newRules(own: {
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly reserves?: ReservedShares | undefined;
+  readonly classes?: CallerClasses | undefined;
+  /** 2 by default. */
+  readonly jobsMinPerMinute?: number | undefined;
+}): Rules {
   const { classes, jobsMinPerMinute = JOBS_MIN_PER_MINUTE, limit, reserves, windowMs } = own;
   return {
     limit,
@@ -45,9 +40,6 @@ export function newRules(
     jobsMinPerMinute,
     ...(reserves && { reserves }),
     ...(classes && classes.size > 0 && { classes }),
-    get wallOffsetMs() {
-      return wallOffsetMs();
-    },
   };
 }
 
@@ -142,13 +134,6 @@ export interface UseOfOthers {
   readonly spread: number;
 }
 
-/** Slots of one day of the classes with a limit per day. */
-interface DayCounts {
-  /** Days since 1970, in UTC. */
-  readonly day: number;
-  readonly counts: Readonly<Record<string, number>>;
-}
-
 /**
  * All state that decides about one key's budget: plain data that can be serialized as JSON. Times are milliseconds
  * on the clock that the steps receive as `now`. Waiting requests are not part of it.
@@ -172,8 +157,6 @@ export interface KeyBudget {
   /** Number of refreshes that may follow each other immediately, as of a given time. */
   readonly pace: { tokens: number; at: number };
   readonly turns: TurnState;
-  /** Absent before the first slot of a class with a limit per day. */
-  dayCounts?: DayCounts;
   /** Absent before the first slot of a job. */
   jobs?: JobTurns;
 }

@@ -1,5 +1,4 @@
 import { type Feedback, LONGEST_PAUSE_WINDOWS } from '../../wire/rate-limit-headers.ts';
-import { uncountToday } from './callers/quotas.ts';
 import { accepted, coTenantSeen, heard } from './caution.ts';
 import type { HeldSlot, KeyBudget, Rules } from './document.ts';
 import { addAnswered, addCoTenants, coTenants } from './slots.ts';
@@ -45,7 +44,6 @@ export function endSlot(b: KeyBudget, rules: Rules, now: number, { feedback, id 
 export function cancelSlot(b: KeyBudget, id: string): void {
   const cancelled = takeHeld(b, id);
   if (!cancelled) return;
-  if (cancelled.caller !== undefined) uncountToday(b, cancelled.caller);
   // It was counted as one that the upstream can count.
   for (const slot of b.held) slot.countable -= 1;
 }

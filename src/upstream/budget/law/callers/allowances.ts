@@ -86,9 +86,9 @@ export class Allowances {
     return Math.min(this.#reserves.available(want, free), this.#quotas.left(want.caller));
   }
 
-  /** The limits of the class of a caller, and what of them is used. */
-  quotasOf(caller: string): QuotaUse[] {
-    return this.#quotas.usesOf(classOf(caller));
+  /** The limit of the class of a caller, and what of it is used; `null` without one. */
+  quotaOf(caller: string): QuotaUse | null {
+    return this.#quotas.useOf(classOf(caller));
   }
 
   /** Whether the class of a caller has a limit of its own. */
