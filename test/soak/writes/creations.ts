@@ -138,10 +138,15 @@ export function creationsOf(count: number, kills: number): Creation[] {
       noun,
       token: `w${String(n).padStart(6, '0')}`,
       fate: fates[(n + round) % fates.length] as Fate,
-      kills: Math.floor(((n + 1) * kills) / count) > Math.floor((n * kills) / count),
+      kills: isOneOf(kills, n, count),
       hasTwin: !noun.isUnique && n % TWIN_EVERY === TWIN_EVERY >> 1,
     };
   });
+}
+
+/** Whether the element at an index is one of a few that are spread over many. */
+export function isOneOf(few: number, index: number, many: number): boolean {
+  return Math.floor(((index + 1) * few) / many) > Math.floor((index * few) / many);
 }
 
 /** The number of the creation that a text names; `null` if it names none. */
