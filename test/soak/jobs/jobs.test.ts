@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { createDice } from '../load.ts';
-import { KilledGateway } from './killed-gateway.ts';
+import { exportTheSame, KilledGateway, NESTED } from './killed-gateway.ts';
 
 /** `npm run soak:jobs` kills 50 gateways, and makes and deletes 1,000 rows. */
 const kills = Number(process.env['JOBS_KILLS'] ?? 5);
@@ -10,39 +10,9 @@ const ranges = 100;
 const seed = Number(process.env['JOBS_SEED'] ?? 1);
 const TIME_MS = 60_000 + 3000 * kills + 500 * changes;
 
-const NESTED = `{ channels { nodes { id name items(first: 100) { nodes {
-  ... on LinkItem { id title } ... on QrItem { id title } ... on BioItem { id title }
-} } } } }`;
-
-/** Requests of the gateway that the API has received. */
-const sent = ({ sandbox }: KilledGateway) => sandbox.links.requests.length;
-
-it(`an export is the same file after kills at random times`, { timeout: TIME_MS }, async () => {
-  const dice = createDice(seed);
-  const undisturbed = await exported(0, dice);
-  let calls = 0;
-  let killed = 0;
-  // Each export is long enough for some kills only.
-  while (killed < kills) {
-    const run = await exported(kills - killed, dice);
-    expect(run.output.equals(undisturbed.output)).toBe(true);
-    // A request that was under way at a kill is sent again.
-    expect(run.calls).toBeLessThanOrEqual(undisturbed.calls + run.kills);
-    calls += run.calls - undisturbed.calls;
-    killed += run.kills;
-  }
-  console.info(`${killed} kills, ${calls} more requests than undisturbed`);
-});
-
-/** An export on a new folder. */
-async function exported(most: number, dice: (sides: number) => number) {
-  const gateway = await KilledGateway.start();
-  gateway.sandbox.links.fault({ kind: 'slow', delayMs: most > 0 ? 60 : 0 });
-  const id = await gateway.startExport(NESTED);
-  const killed = await gateway.killUntilDone(id, most, dice);
-  const output = Buffer.from(await (await gateway.output(id)).arrayBuffer());
-  return { calls: sent(gateway), kills: killed, output };
-}
+it('an export is the same file after kills at random times', { timeout: TIME_MS }, () =>
+  exportTheSame(kills, createDice(seed), () => KilledGateway.start()),
+);
 
 it('rows that stay are exported once, while others come and go', { timeout: TIME_MS }, async () => {
   const gateway = await KilledGateway.start();

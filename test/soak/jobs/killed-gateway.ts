@@ -1,11 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { onTestFinished } from 'vitest';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
+import { expect, onTestFinished } from 'vitest';
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { PLENTY } from '../../support/gateway.ts';
-import { GATEWAY, type Running, start } from '../../support/process.ts';
+import { type Household, type Member, openHousehold } from '../../support/two-processes.ts';
 
 /** A job as these tests look at it. */
 export interface SoakJob {
@@ -20,63 +17,36 @@ export interface SoakJob {
 
 const JOB = 'id state rowsDone rowsTotal failures callsSpent error { code message }';
 
-/** The built gateway on a folder that outlives it, over a sandbox in this process. */
+/** Built gateways on one store, over a sandbox in this process. The first owns it, and is the one that is ended. */
 export class KilledGateway {
   readonly sandbox: Sandbox;
-  readonly #folder = mkdtempSync(join(tmpdir(), 'soak-jobs-'));
-  #running: Running | null = null;
-  #url = '';
-  readonly #env: Readonly<Record<string, string>>;
+  readonly #house: Household;
+  readonly #members: Member[] = [];
 
-  /** `env`: settings beside the usual ones. */
-  static async start(env: Readonly<Record<string, string>> = {}): Promise<KilledGateway> {
-    const sandbox = await startSandbox({ limit: { requests: PLENTY, resetFormat: 'none' } });
-    const gateway = new KilledGateway(sandbox, env);
-    onTestFinished(async () => {
-      await gateway.kill();
-      await sandbox.close();
-      rmSync(gateway.#folder, { recursive: true, force: true });
-    });
-    await gateway.begin();
+  /** `env`: settings beside the usual ones. `count`: how many processes there are at a time. */
+  static async start(
+    env: Readonly<Record<string, string>> = {},
+    count = 1,
+  ): Promise<KilledGateway> {
+    const limit = { requests: PLENTY, resetFormat: 'none' } as const;
+    const gateway = new KilledGateway(await openHousehold({ LOG_LEVEL: 'warn', ...env }, limit));
+    onTestFinished(() => gateway.#house.close());
+    while (gateway.#members.length < count) await gateway.#join();
     return gateway;
   }
 
-  private constructor(sandbox: Sandbox, env: Readonly<Record<string, string>>) {
-    this.sandbox = sandbox;
-    this.#env = env;
+  private constructor(house: Household) {
+    this.sandbox = house.sandbox;
+    this.#house = house;
   }
 
-  /** The URL of the latest process. */
-  get url(): string {
-    return this.#url;
+  /** Where all is asked: the latest process, which forwards to the owner if it is not the only one. */
+  get #url(): string {
+    return this.#members.at(-1)?.url ?? '';
   }
 
-  /** Starts a process. */
-  async begin(): Promise<void> {
-    const { links } = this.sandbox;
-    this.#running = start(process.execPath, GATEWAY, {
-      cwd: '.',
-      env: {
-        PORT: '0',
-        AUTH_MODE: 'none',
-        LINKS_BASE_URL: links.url,
-        LINKS_API_KEY: links.key,
-        LINKS_RATE_LIMIT: String(PLENTY),
-        LOG_LEVEL: 'warn',
-        STATE_DIR: join(this.#folder, 'state'),
-        ...this.#env,
-      },
-    });
-    const [, url = ''] = await this.#running.says(/(http:\/\/localhost:\d+)\/graphql/);
-    this.#url = url;
-  }
-
-  /** Ends the process with SIGKILL. */
-  async kill(): Promise<void> {
-    const running = this.#running;
-    this.#running = null;
-    running?.child.kill('SIGKILL');
-    await running?.ended;
+  async #join(): Promise<void> {
+    this.#members.push(await this.#house.join());
   }
 
   async ask<D>(query: string, variables: Readonly<Record<string, unknown>> = {}): Promise<D> {
@@ -104,17 +74,26 @@ export class KilledGateway {
   }
 
   /** The output of a job, or a range of it. */
-  async output(id: string, range?: string): Promise<Response> {
+  async output(id: string, range?: string, from = this.#url): Promise<Response> {
     const { job } = await this.ask<{ job: { url: string } }>(
       'query($id: ID!) { job(id: $id) { url } }',
       { id },
     );
-    return fetch(`${this.#url}${job.url}`, { headers: range === undefined ? {} : { range } });
+    return fetch(`${from}${job.url}`, { headers: range === undefined ? {} : { range } });
+  }
+
+  /** The output of a job through each process. */
+  outputs(id: string): Promise<Buffer[]> {
+    return Promise.all(
+      this.#members.map(async ({ url }) => {
+        return Buffer.from(await (await this.output(id, undefined, url)).arrayBuffer());
+      }),
+    );
   }
 
   /**
-   * Kills the process at random times until a job has ended, at most `most` times; returns how often. `dice` returns an
-   * integer below its argument.
+   * Kills or stops the owner at random times until a job has ended, at most `most` times; returns how often. `dice` returns
+   * an integer below its argument.
    */
   async killUntilDone(id: string, most: number, dice: (sides: number) => number): Promise<number> {
     let kills = 0;
@@ -125,9 +104,48 @@ export class KilledGateway {
       if (error) throw new Error(JSON.stringify(error));
       if (state === 'DONE') return kills;
       if (kills === most) continue;
-      await this.kill();
+      const owner = this.#members.shift();
+      await (dice(3) === 0 ? owner?.stop() : owner?.kill());
       kills += 1;
-      await this.begin();
+      await this.#join();
     }
   }
+}
+
+/** The items of all channels. */
+export const NESTED = `{ channels { nodes { id name items(first: 100) { nodes {
+  ... on LinkItem { id title } ... on QrItem { id title } ... on BioItem { id title }
+} } } } }`;
+
+/**
+ * Exports on new stores whose owners are killed and stopped at random times, `kills` in all. Fails unless each output is
+ * that of an undisturbed export, through each process, and cost at most one request more for each kill.
+ */
+export async function exportTheSame(
+  kills: number,
+  dice: (sides: number) => number,
+  begin: () => Promise<KilledGateway>,
+): Promise<void> {
+  const exported = async (most: number) => {
+    const gateway = await begin();
+    const { links } = gateway.sandbox;
+    links.fault({ kind: 'slow', delayMs: most > 0 ? 60 : 0 });
+    const id = await gateway.startExport(NESTED);
+    const killed = await gateway.killUntilDone(id, most, dice);
+    return { calls: links.requests.length, kills: killed, outputs: await gateway.outputs(id) };
+  };
+  const undisturbed = await exported(0);
+  const [output] = undisturbed.outputs;
+  let calls = 0;
+  let killed = 0;
+  // Each export is long enough for some kills only.
+  while (killed < kills) {
+    const run = await exported(kills - killed);
+    for (const each of run.outputs) expect(each.equals(output ?? Buffer.alloc(0))).toBe(true);
+    // A request that was under way at a kill is sent again.
+    expect(run.calls).toBeLessThanOrEqual(undisturbed.calls + run.kills);
+    calls += run.calls - undisturbed.calls;
+    killed += run.kills;
+  }
+  console.info(`${killed} kills and stops, ${calls} more requests than undisturbed`);
 }
