@@ -56,5 +56,10 @@ export function channelItemTag(item: string): string {
   return `channelItem:${item}`;
 }
 
+/** The tags of a page that contains these items. */
+export function channelItemTags(items: readonly string[]): string[] {
+  return items.map(channelItemTag);
+}
+
 /** The tag of every page of channel items in flight, whose items are unknown. */
 export const channelItemsInFlight = 'channelItems in flight';

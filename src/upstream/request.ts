@@ -211,8 +211,8 @@ export interface List<R extends Row> {
   readonly tags: readonly string[];
   /** The tag that no other list has, for a list that belongs to one of many parents. */
   readonly ownTag?: string;
-  /** Tags for every row of a page, in addition to the list's own, for a list with many parents. */
-  rowTags?(row: R): readonly string[];
+  /** Tags for the rows of a page, in addition to the list's own, for a list with many parents. */
+  rowTags?(rows: readonly R[]): readonly string[];
   /** Replace the tags of the rows, which are unknown while a page is in flight. */
   readonly inFlightTags?: readonly string[];
   readonly path: string;
@@ -228,10 +228,10 @@ export interface List<R extends Row> {
   /** The read of one row by its id, if the API has one with all members of the list's row. */
   readonly single?: (id: number) => Read<R | null>;
   /**
-   * What distinguishes a row from all others of the list.
-   * @default the id
+   * What distinguishes each of these rows from all others of the list.
+   * @default their ids
    */
-  identity?(row: R): string;
+  identities?(rows: readonly R[]): readonly string[];
   /** True if the list belongs to a parent that can be absent: its page is then `null`. */
   readonly absentIsNull?: boolean;
 }

@@ -181,8 +181,9 @@ builder.queryField('jobs', (t) =>
         watcher?.look(`jobs ${state ?? ''}`, () => list().map(stateText).join(' '));
         const rows = list().map((job, id) => ({ id, job }));
         const name = `jobs${state ?? ''}`.toLowerCase();
-        const identity = ({ job }: (typeof rows)[number]) => job.id;
-        const { rows: edges, ...found } = await windowOfRows(rows, { name, identity }, window);
+        const identities = (some: readonly (typeof rows)[number][]) =>
+          some.map(({ job }) => job.id);
+        const { rows: edges, ...found } = await windowOfRows(rows, { name, identities }, window);
         const ofJobs = edges.map(({ cursor, node }) => ({ cursor, node: node.job }));
         return new Connection({ ...found, rows: ofJobs });
       },

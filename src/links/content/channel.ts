@@ -3,7 +3,7 @@ import { choice, day, flag, type RowOf, required, text } from '../../upstream/de
 import type { Known, List, Row, Write } from '../../upstream/request.ts';
 import { creation, refusedAgain, repeatable } from '../evidence.ts';
 import { sameColor, sameFlag, sameText } from '../likeness.ts';
-import { channelItemsInFlight, channelItemTag, touches } from '../touches.ts';
+import { channelItemsInFlight, channelItemTag, channelItemTags, touches } from '../touches.ts';
 import { given, removal, writtenDecoder } from '../written.ts';
 
 const fields = {
@@ -75,9 +75,9 @@ export function channelItems(channelId: number): List<ChannelItem> {
     resource: 'channelItems',
     tags: ['channelItems', `channel:${channelId}:items`],
     ownTag: `channel:${channelId}:items`,
-    rowTags: (item) => [channelItemTag(itemKey(item.type, item.id))],
+    rowTags: (items) => channelItemTags(keysOf(items)),
     inFlightTags: [channelItemsInFlight],
-    identity: (item) => itemKey(item.type, item.id),
+    identities: keysOf,
     path: `/api/channel/${channelId}`,
     about: channelId,
     paged: true,
@@ -89,6 +89,10 @@ export function channelItems(channelId: number): List<ChannelItem> {
 /** An item's key, unique over all types, e.g. `QR:7`. */
 export function itemKey(type: ChannelItemType, id: number): string {
   return `${type}:${id}`;
+}
+
+function keysOf(items: readonly ChannelItem[]): string[] {
+  return items.map(({ id, type }) => itemKey(type, id));
 }
 
 const decodeItems = pageDecoder({

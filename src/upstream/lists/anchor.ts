@@ -23,7 +23,7 @@ const ROWS_MOVED = 30;
 /** The pages of a list as they are now: each costs 0 or 1 upstream request. */
 export type Pages<R extends Row> = Pick<
   WalkedPages<R>,
-  'identity' | 'lastPage' | 'page' | 'pageSize' | 'perPage' | 'runOf'
+  'identities' | 'lastPage' | 'page' | 'pageSize' | 'perPage' | 'runOf'
 >;
 
 /** Which side of a cursor's row is wanted. */
@@ -143,11 +143,11 @@ class Anchor<R extends Row> {
     const at = (each: number): Place => ({ page: page.number, index: each });
     // Checks the former position first, because a row can occur twice, and pages can be long.
     const former = page.number === this.#origin.page ? page.rows[index] : undefined;
-    if (former && this.#pages.identity(former) === identity) {
+    if (former && this.#pages.identities([former])[0] === identity) {
       this.#row ??= at(index);
       return;
     }
-    const identities = page.rows.map((row) => this.#pages.identity(row));
+    const identities = this.#pages.identities(page.rows);
     const found = identities.indexOf(identity);
     if (found >= 0) this.#row ??= at(found);
     for (const [each, name] of identities.entries()) {

@@ -6,7 +6,7 @@ import type { Access } from '../operation.ts';
 import type { List, Row } from '../request.ts';
 import { PageComparison } from './consistency/page-comparison.ts';
 import { unrepeated } from './consistency/page-end.ts';
-import { identityOf, type ListPage } from './list-page.ts';
+import { identitiesOf, type ListPage } from './list-page.ts';
 import type { Lists } from './pages.ts';
 
 /** Rows by id: `null` for one that does not exist, the error for one whose read failed. */
@@ -132,7 +132,7 @@ class Search<R extends Row> {
     this.#missing = new Set(ids);
     this.#comparison = new PageComparison({
       upstream: lists.reader.upstream,
-      identity: (row) => identityOf(list, row),
+      identities: (rows) => identitiesOf(list, rows),
       consistency: () => lists.outline(list, access).consistency,
     });
   }

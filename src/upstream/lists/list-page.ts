@@ -99,8 +99,7 @@ export class PageRead<R extends Row> implements Read<Page<R> | null>, PageTraits
   }
 
   #received({ rows }: Page<R>, as: Received['as']): Received {
-    const identities = rows.map((row) => identityOf(this.#list, row));
-    return { number: this.#number, identities, as };
+    return { number: this.#number, identities: identitiesOf(this.#list, rows), as };
   }
 
   contents(page: Page<R> | null): PageContents | null {
@@ -110,16 +109,16 @@ export class PageRead<R extends Row> implements Read<Page<R> | null>, PageTraits
   }
 
   lateTags(page: Page<R> | null): readonly string[] {
-    return page?.rows.flatMap((row) => this.#list.rowTags?.(row) ?? []) ?? [];
+    return this.#list.rowTags?.(page?.rows ?? []) ?? [];
   }
 }
 
 /** The tag touched by a write that removes rows from the lists of many parents. */
 export const ROWS_LEFT = 'rows left';
 
-/** The identity of a row within its list. */
-export function identityOf<R extends Row>(list: List<R>, row: R): string {
-  return list.identity?.(row) ?? String(row.id);
+/** The identities of rows within their list. */
+export function identitiesOf<R extends Row>(list: List<R>, rows: readonly R[]): readonly string[] {
+  return list.identities?.(rows) ?? rows.map(({ id }) => String(id));
 }
 
 /** A page with its number, its rows, and whether it is the last of the list. */

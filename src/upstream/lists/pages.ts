@@ -213,7 +213,7 @@ export class Lists {
     const isTouched = (tag: string): boolean => rowTags.includes(tag);
     const has = (list: List<Row>, number: number): boolean => {
       const page = this.hit(list, number, { credential })?.entry.value;
-      return page?.rows.some((row) => list.rowTags?.(row).some(isTouched)) === true;
+      return list.rowTags?.(page?.rows ?? []).some(isTouched) === true;
     };
     return this.#outlines.in(credential.partition).flatMap(({ list, asked }) => {
       return list?.rowTags && [...asked].some((number) => has(list, number)) ? [list] : [];

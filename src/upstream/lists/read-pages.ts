@@ -6,7 +6,7 @@ import type { List, PageTraits, Row } from '../request.ts';
 import { PageComparison } from './consistency/page-comparison.ts';
 import { unrepeated } from './consistency/page-end.ts';
 import type { Cursor } from './cursor.ts';
-import { identityOf, type ListPage, WHOLE } from './list-page.ts';
+import { identitiesOf, type ListPage, WHOLE } from './list-page.ts';
 import type { Lists } from './pages.ts';
 import type { SortValue } from './views/view.ts';
 
@@ -33,7 +33,7 @@ export interface WalkedPages<R extends Row> {
   page(number: number): Steps<ListPage<R>>;
   /** Reads in one turn the pages that the next `wanted` rows certainly fill, within the known pages. */
   ahead(from: ListPage<R>, wanted: number, towards: Ahead): Steps<void>;
-  identity(row: R): string;
+  readonly identities: (rows: readonly R[]) => readonly string[];
   /** A short name that other lists do not have, nor other views of this one: the cursors of each are its own. */
   readonly name: string;
   /** Number of rows of the whole list, as the latest page states it; null if it does not. */
@@ -68,6 +68,7 @@ export class ReadPages<R extends Row> implements WalkedPages<R> {
   readonly #source: ListSource<R>;
   readonly #pages = new Map<number, ListPage<R>>();
   readonly #comparison: PageComparison<R>;
+  readonly identities: WalkedPages<R>['identities'];
   readonly #view: string;
   #name: string | null = null;
 
@@ -75,9 +76,10 @@ export class ReadPages<R extends Row> implements WalkedPages<R> {
   constructor(source: ListSource<R>, view = '') {
     this.#source = source;
     this.#view = view;
+    this.identities = (rows) => identitiesOf(source.list, rows);
     this.#comparison = new PageComparison({
       upstream: source.lists.reader.upstream,
-      identity: (row) => this.identity(row),
+      identities: this.identities,
       consistency: () => this.#outline.consistency,
     });
   }
@@ -156,9 +158,7 @@ export class ReadPages<R extends Row> implements WalkedPages<R> {
       if (!page) return null;
       rows.push(...page.rows);
       if (page.last)
-        return page.distinct && number === 1
-          ? rows.length
-          : new Set(rows.map((row) => this.identity(row))).size;
+        return page.distinct && number === 1 ? rows.length : new Set(this.identities(rows)).size;
     }
   }
 
@@ -203,10 +203,6 @@ export class ReadPages<R extends Row> implements WalkedPages<R> {
 
   get lastPage(): number | null {
     return this.#source.list.paged ? this.#outline.lastPage : 1;
-  }
-
-  identity(row: R): string {
-    return identityOf(this.#source.list, row);
   }
 
   get #outline(): ReturnType<Lists['outline']> {

@@ -57,24 +57,24 @@ export class Walk<R extends Row> {
     let page = yield* this.#pages.page(number);
     // Most windows end on their first page, where no row occurs twice. Rows before the start count as seen, because
     // pages with rows in common repeat some of them at the start of the next page.
-    let seen = page.distinct ? null : this.#identities(page.rows.slice(0, index));
+    let names = page.distinct ? null : this.#pages.identities(page.rows);
+    const seen = new Set(names?.slice(0, index));
     const more = () => !end || isBefore({ page: number, index }, end);
     while (rows.length < count && more()) {
       const row = page.rows[index];
       if (row) {
-        const identity = seen && this.#identity(row);
-        if (identity === null || !seen?.has(identity)) {
-          rows.push(new StandingRow(this, page, index));
-        }
-        if (identity !== null) seen?.add(identity);
+        const name = names?.[index];
+        if (name === undefined || !seen.has(name)) rows.push(new StandingRow(this, page, index));
+        if (name !== undefined) seen.add(name);
         index += 1;
       } else {
         if (page.last) break;
-        seen ??= this.#identities(page.rows);
+        for (const name of names ? [] : this.#pages.identities(page.rows)) seen.add(name);
         yield* this.#pages.ahead(page, count - rows.length, { upTo: end?.page });
         number += 1;
         index = 0;
         page = yield* this.#pages.page(number);
+        names = this.#pages.identities(page.rows);
       }
     }
     let rowsFollow = index < page.rows.length;
@@ -93,17 +93,17 @@ export class Walk<R extends Row> {
     const rows: WindowRow<R>[] = [];
     let { page: number, index } = end;
     let page = yield* this.#pages.page(number);
-    const seen = this.#identities(page.rows.slice(index));
+    let names = page.distinct ? null : this.#pages.identities(page.rows);
+    const seen = new Set(names?.slice(index));
     while (rows.length < count && isBefore(start, { page: number, index })) {
-      const row = page.rows[index - 1];
       if (index > 0) {
         index -= 1;
-        const identity = row && this.#identity(row);
-        if (row && identity !== undefined && !seen.has(identity)) {
-          rows.unshift(new StandingRow(this, page, index));
-          seen.add(identity);
-        }
+        if (index >= page.rows.length) continue;
+        const name = names?.[index];
+        if (name === undefined || !seen.has(name)) rows.unshift(new StandingRow(this, page, index));
+        if (name !== undefined) seen.add(name);
       } else {
+        for (const name of names ? [] : this.#pages.identities(page.rows)) seen.add(name);
         // A cursor can point past the end, where all pages are empty.
         const end = page.rows.length > 0 ? number : (this.#pages.lastPage ?? number);
         if (end >= number)
@@ -111,6 +111,7 @@ export class Walk<R extends Row> {
         number = Math.max(start.page, Math.min(number - 1, end));
         page = yield* this.#pages.page(number);
         index = page.rows.length;
+        names = this.#pages.identities(page.rows);
       }
     }
     return {
@@ -136,14 +137,6 @@ export class Walk<R extends Row> {
     return { page: number, index: page.rows.length };
   }
 
-  #identity(row: R): string {
-    return this.#pages.identity(row);
-  }
-
-  #identities(rows: readonly R[]): Set<string> {
-    return new Set(rows.map((row) => this.#identity(row)));
-  }
-
   /**
    * The cursor of a row, derived only from its page, without neighbors of other pages: the same row of the same page
    * has the same cursor, regardless of other reads. In a sorted list, neighbors have the same value: one with another
@@ -152,16 +145,20 @@ export class Walk<R extends Row> {
   cursor({ number, perPage, rows, total }: ListPage<R>, index: number): string {
     const row = rows[index] as R;
     const value = this.#pages.sortedBy?.(row);
-    const isNear = (each: R) => this.#pages.sortedBy?.(each) === value;
-    const names = (some: readonly R[]) => some.filter(isNear).map((each) => this.#identity(each));
+    const from = Math.max(0, index - NEIGHBORS.before);
+    const near = rows.slice(from, index + 1 + NEIGHBORS.behind);
+    const { name: list } = this.#pages;
+    const names = this.#pages.identities(near);
+    const isNear = (_name: string, n: number) => this.#pages.sortedBy?.(near[n] as R) === value;
+    const own = index - from;
     return encodeCursor({
-      list: this.#pages.name,
+      list,
       page: number,
       index,
       perPage,
-      identity: this.#identity(row),
-      before: names(rows.slice(Math.max(0, index - NEIGHBORS.before), index).toReversed()),
-      behind: names(rows.slice(index + 1, index + 1 + NEIGHBORS.behind)),
+      identity: names[own] as string,
+      before: names.filter((name, n) => n < own && isNear(name, n)).toReversed(),
+      behind: names.filter((name, n) => n > own && isNear(name, n)),
       ...(total === null ? {} : { total }),
       ...(value === undefined ? {} : { sorted: { value } }),
     });

@@ -45,18 +45,17 @@ export function readWindow<R extends Row>(
 }
 
 /**
- * Cuts a window out of rows in memory. `name` is `WalkedPages.name`, and `identity` what distinguishes a row. No
- * upstream request.
+ * Cuts a window out of rows in memory. `name` is `WalkedPages.name`. No upstream request.
  * @throws BadUserInput as `readWindow`.
  */
 export function windowOfRows<R extends Row>(
   rows: readonly R[],
-  { name, identity }: Pick<WalkedPages<R>, 'identity' | 'name'>,
+  { name, identities }: Pick<WalkedPages<R>, 'identities' | 'name'>,
   window: WindowArguments,
 ): AtOnce<Window<R>> {
   const pages: WalkedPages<R> = {
     name,
-    identity,
+    identities,
     total: rows.length,
     perPage: WHOLE,
     pageSize: WHOLE,

@@ -28,7 +28,7 @@ function tagsOfReads(): Set<string> {
   const lists = [domains, campaigns, channels, files(), pixels, qrCodes, users(), items];
   return new Set([
     ...[account, qrCode(7), user(7), ...lists].flatMap(({ tags }) => tags),
-    ...(items.rowTags?.(qr) ?? []),
+    ...(items.rowTags?.([qr]) ?? []),
     ...(items.inFlightTags ?? []),
   ]);
 }

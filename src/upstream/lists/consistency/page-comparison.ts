@@ -11,7 +11,7 @@ const MOST_AGAIN = 10;
 /** The list whose pages are compared. */
 interface ComparedList<R extends Row> {
   readonly upstream: UpstreamName;
-  readonly identity: (row: R) => string;
+  readonly identities: (rows: readonly R[]) => readonly string[];
   /** Of the list, as it is known when pages are compared. */
   readonly consistency: () => PageConsistency;
 }
@@ -35,14 +35,14 @@ export class PageComparison<R extends Row> {
     const outdated = new Set<number>();
     // A single page is always consistent.
     if (pages.size < 2) return outdated;
-    const { identity, upstream } = this.#list;
+    const { identities, upstream } = this.#list;
     const consistency = this.#list.consistency();
     const isEarly = this.#rounds < MOST_FRESH_ROUNDS;
     this.#rounds += 1;
     for (const [number, page] of pages) {
       if (page && isEarly && page.writes < consistency.writes) outdated.add(number);
       const next = pages.get(number + 1);
-      const found = page && next && compare(page, next, identity);
+      const found = page && next && compare(page, next, identities);
       if (!found || !(found.isTorn || isEarly)) continue;
       const older = found.isFirst ? page : next;
       consistency.outdates(older, found.isTorn);
@@ -84,12 +84,12 @@ interface Contradiction {
 function compare<R extends Row>(
   page: ReceivedRows<R>,
   next: ReceivedRows<R>,
-  identity: (row: R) => string,
+  identities: (rows: readonly R[]) => readonly string[],
 ): Contradiction | null {
   const [a, b] = [page.arrival, next.arrival];
   if (!a || !b || a.at === b.at) return null;
   const isFirst = a.at < b.at;
-  if (haveCommonEdge(page, next, identity)) {
+  if (haveCommonEdge(page, next, identities)) {
     return isFirst && a.same.length === 0 ? { isFirst, isTorn: false } : null;
   }
   const [ofA, ofB] = [statesOf(a), statesOf(b)];
@@ -104,23 +104,21 @@ function compare<R extends Row>(
 export function areTorn<R extends Row>(
   page: ReceivedRows<R>,
   next: ReceivedRows<R>,
-  identity: (row: R) => string,
+  identities: (rows: readonly R[]) => readonly string[],
 ): boolean {
-  return compare(page, next, identity)?.isTorn === true;
+  return compare(page, next, identities)?.isTorn === true;
 }
 
 /** Whether the row at the edge of a page is also on the adjacent page. */
 function haveCommonEdge<R extends Row>(
   page: ReceivedRows<R>,
   next: ReceivedRows<R>,
-  identity: (row: R) => string,
+  identities: (rows: readonly R[]) => readonly string[],
 ): boolean {
-  const [last, first] = [page.rows.at(-1), next.rows[0]];
-  if (!last || !first) return false;
-  const [a, b] = [identity(last), identity(first)];
-  return (
-    next.rows.some((row) => identity(row) === a) || page.rows.some((row) => identity(row) === b)
-  );
+  const [ofPage, ofNext] = [identities(page.rows), identities(next.rows)];
+  const [last, first] = [ofPage.at(-1), ofNext[0]];
+  if (last === undefined || first === undefined) return false;
+  return ofNext.includes(last) || ofPage.includes(first);
 }
 
 const grew = (from: ListState, to: ListState): number => to.grown - from.grown;

@@ -38,8 +38,8 @@ export interface Selected {
 export function* selectRows<R extends Row>(
   rows: readonly R[],
   { filter, order }: ListView<R>,
-  /** What a row is known by, if it can be on two pages. */
-  identity: ((row: R) => string) | null,
+  /** What rows are known by, if one can be on two pages. */
+  identities: ((rows: readonly R[]) => readonly string[]) | null,
   { caller, upstream }: Examiner,
 ): Steps<Selected> {
   countExamined(rows.length, caller.receipt, upstream);
@@ -47,18 +47,24 @@ export function* selectRows<R extends Row>(
   const seen = new Set<string>();
   const found: number[] = [];
   const values: SortValue[] = [];
+  let names: readonly string[] | undefined;
   for (const [position, row] of rows.entries()) {
-    const wait = position % ROWS_A_LOOK === 0 ? pause() : null;
-    if (wait) yield wait;
-    if (identity) {
+    const nth = position % ROWS_A_LOOK;
+    if (nth === 0) {
+      const wait = pause();
+      if (wait) yield wait;
+      names = identities?.(rows.slice(position, position + ROWS_A_LOOK));
+    }
+    const name = names?.[nth];
+    if (name !== undefined) {
       const before = seen.size;
-      if (seen.add(identity(row)).size === before) continue;
+      if (seen.add(name).size === before) continue;
     }
     if (filter && !filter(row)) continue;
     if (order) values.push(order.value(row));
     found.push(position);
   }
-  const distinct = !identity || seen.size === rows.length;
+  const distinct = !identities || seen.size === rows.length;
   if (!order) return { positions: Uint32Array.from(found), distinct };
   const { descending } = order;
   const compare = (a: number, b: number): number =>

@@ -14,6 +14,7 @@ export class ViewedPages<R extends Row> implements WalkedPages<R> {
   readonly perPage = WHOLE;
   readonly pageSize = WHOLE;
   readonly lastPage = 1;
+  readonly identities: WalkedPages<R>['identities'];
   readonly sortedBy?: (row: R) => SortValue;
   readonly runOf?: NonNullable<WalkedPages<R>['runOf']>;
 
@@ -21,6 +22,7 @@ export class ViewedPages<R extends Row> implements WalkedPages<R> {
     this.#pages = pages;
     this.#view = view;
     this.#examiner = examiner;
+    this.identities = pages.identities;
     const { order } = view;
     if (!order) return;
     this.sortedBy = (row) => shortValue(order.value(row));
@@ -40,18 +42,13 @@ export class ViewedPages<R extends Row> implements WalkedPages<R> {
 
   *#make(): Steps<ListPage<R>> {
     const pages = yield* this.#pages.all();
-    const identity = (row: R): string => this.#pages.identity(row);
-    const rows = yield* until(rowsOf(pages, this.#view, identity, this.#examiner));
+    const rows = yield* until(rowsOf(pages, this.#view, this.identities, this.#examiner));
     return wholePage(rows, { writes: Math.min(...pages.map(({ writes }) => writes)) });
   }
 
   /** There are no further pages. */
   *ahead(): Steps<void> {
     // Nothing to read.
-  }
-
-  identity(row: R): string {
-    return this.#pages.identity(row);
   }
 
   get total(): number | null {
@@ -91,7 +88,7 @@ const remembered = new WeakMap<readonly Row[], Remembered>();
 function rowsOf<R extends Row>(
   pages: readonly [ListPage<R>, ...ListPage<R>[]],
   view: ListView<R>,
-  identity: (row: R) => string,
+  identities: WalkedPages<R>['identities'],
   examiner: Examiner,
 ): AtOnce<readonly R[]> {
   const parts = pages.map(({ rows }) => rows);
@@ -103,7 +100,7 @@ function rowsOf<R extends Row>(
     return andThen(known, (made) => rowsIn(made, parts));
   }
   const rows = joined(parts);
-  const selected = takeSteps(selectRows(rows, view, list.distinct ? null : identity, examiner));
+  const selected = takeSteps(selectRows(rows, view, list.distinct ? null : identities, examiner));
   const made = andThen(selected, ({ distinct, positions }): MadeView => {
     list.distinct = distinct;
     const value = { positions, rows: new WeakRef(pick(rows, positions)) };

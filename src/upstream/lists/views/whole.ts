@@ -3,7 +3,7 @@ import type { Access } from '../../operation.ts';
 import type { List, Page, Row } from '../../request.ts';
 import { areTorn } from '../consistency/page-comparison.ts';
 import { pageEndOf } from '../consistency/page-end.ts';
-import { identityOf } from '../list-page.ts';
+import { identitiesOf } from '../list-page.ts';
 import type { Lists } from '../pages.ts';
 import { placeholderView } from '../placeholder-window.ts';
 import { type ListSource, PARENT_ABSENT, PLACEHOLDERS, ReadPages } from '../read-pages.ts';
@@ -20,7 +20,7 @@ export function readWhole<R extends Row>(source: ListSource<R>): AtOnce<readonly
 
 function* wholeOf<R extends Row>(source: ListSource<R>): Steps<readonly R[]> {
   try {
-    return distinct(source.list, yield* new ReadPages(source).all());
+    return distinctRows(source.list, yield* new ReadPages(source).all());
   } catch (error) {
     if (error === PARENT_ABSENT) return [];
     if (error !== PLACEHOLDERS) throw error;
@@ -30,18 +30,18 @@ function* wholeOf<R extends Row>(source: ListSource<R>): Steps<readonly R[]> {
   }
 }
 
-function distinct<R extends Row>(
+function distinctRows<R extends Row>(
   list: List<R>,
   pages: readonly Pick<Page<R>, 'rows' | 'distinct'>[],
 ): readonly R[] {
   const [first] = pages;
   if (first?.distinct && pages.length === 1) return first.rows;
-  const rows = new Map<string, R>();
-  for (const row of pages.flatMap((page) => page.rows)) {
-    const identity = identityOf(list, row);
-    if (!rows.has(identity)) rows.set(identity, row);
+  const rows = pages.flatMap((page) => page.rows);
+  const distinct = new Map<string, R>();
+  for (const [n, identity] of identitiesOf(list, rows).entries()) {
+    if (!distinct.has(identity)) distinct.set(identity, rows[n] as R);
   }
-  return [...rows.values()];
+  return [...distinct.values()];
 }
 
 /** The cached rows of a list. */
@@ -73,9 +73,9 @@ export function readCached<R extends Row>(
     const before = pages.at(-1);
     pages.push(page);
     if (number !== next) continue;
-    isTorn ||= before !== undefined && areTorn(before, page, (row) => identityOf(list, row));
+    isTorn ||= before !== undefined && areTorn(before, page, (rows) => identitiesOf(list, rows));
     next += 1;
     complete ||= pageEndOf(page, number, lists.pageSize).last;
   }
-  return { rows: distinct(list, pages), complete: complete && !isTorn };
+  return { rows: distinctRows(list, pages), complete: complete && !isTorn };
 }
