@@ -13,7 +13,7 @@ import type { SavedCache } from './upstream/cache/saved/saved-cache.ts';
 import { Client, type ClientOptions } from './upstream/client.ts';
 import type { CountHistory } from './upstream/count-history.ts';
 import type { Subject } from './upstream/diagnosis.ts';
-import type { Records } from './upstream/idempotency/store/records.ts';
+import type { Records } from './upstream/idempotency/records.ts';
 import { Lists } from './upstream/lists/pages.ts';
 import { Reader } from './upstream/reader.ts';
 import type { Witness } from './upstream/wire/exchange.ts';

@@ -32,7 +32,7 @@ import { Cache } from './upstream/cache/cache.ts';
 import { Generations } from './upstream/cache/generations.ts';
 import { SavedCache } from './upstream/cache/saved/saved-cache.ts';
 import { FaultWatch, type Subject } from './upstream/diagnosis.ts';
-import { Records } from './upstream/idempotency/store/records.ts';
+import { Records } from './upstream/idempotency/records.ts';
 import type { Witness } from './upstream/wire/exchange.ts';
 import { createDispatcher } from './upstream/wire/undici.ts';
 import { Usage } from './usage/usage.ts';

@@ -57,7 +57,7 @@ import { schema } from './schema.ts';
 import type { Owner } from './store/engine.ts';
 import type { Cache } from './upstream/cache/cache.ts';
 import type { FaultWatch } from './upstream/diagnosis.ts';
-import type { Records } from './upstream/idempotency/store/records.ts';
+import type { Records } from './upstream/idempotency/records.ts';
 import type { Usage } from './usage/usage.ts';
 
 /** The dependencies of the servers. */

@@ -9,7 +9,7 @@ import {
 } from '../errors.ts';
 import { inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
-import { type RowLock, RowLocks } from '../upstream/idempotency/row-locks.ts';
+import { RowLocks, type Unlock } from '../upstream/idempotency/row-locks.ts';
 import {
   isFinal,
   type JobOwner,
@@ -90,13 +90,13 @@ export class Jobs {
    */
   async startExport(viewer: Viewer, input: ExportInput): Promise<StartedJob> {
     refuseKeyOfCaller(viewer);
-    const lock = input.key && (await this.#lockOf(viewer, input.key.name));
+    const unlock = input.key && (await this.#lockOf(viewer, input.key.name));
     try {
       const known = input.key && this.#keyed(viewer, input.key);
       if (known) return { record: known.record, isReplay: true };
       return { record: await this.#create(viewer, input), isReplay: false };
     } finally {
-      lock?.release();
+      unlock?.();
     }
   }
 
@@ -176,12 +176,12 @@ export class Jobs {
   }
 
   /** Lets one start at a time use an idempotency key. @throws IdempotencyKeyInUse */
-  async #lockOf(viewer: Viewer, name: string): Promise<RowLock> {
-    const terms = { patienceMs: SAME_KEY_MS, signal: this.#ended.signal };
+  async #lockOf(viewer: Viewer, name: string): Promise<Unlock> {
+    const terms = { alone: true, patienceMs: SAME_KEY_MS, signal: this.#ended.signal };
     const text = JSON.stringify([viewer.isAnonymous ? null : viewer.name, name]);
-    const lock = await this.#keyLocks.exclude(hash('sha256', text), terms);
-    if (!lock) throw new IdempotencyKeyInUse(SAME_KEY_MS);
-    return lock;
+    const unlock = await this.#keyLocks.lock(hash('sha256', text), terms);
+    if (!unlock) throw new IdempotencyKeyInUse(SAME_KEY_MS);
+    return unlock;
   }
 
   async #create(viewer: Viewer, input: ExportInput): Promise<JobRecord> {

@@ -16,9 +16,9 @@ import { SavedReads } from './cache/saved/saved-reads.ts';
 import { CachedReads } from './cached-reads.ts';
 import type { CountHistory } from './count-history.ts';
 import { KeyedWrites } from './idempotency/keyed-writes.ts';
+import { Records } from './idempotency/records.ts';
 import { RowLocks } from './idempotency/row-locks.ts';
-import { RowTurns } from './idempotency/row-turns.ts';
-import { Records } from './idempotency/store/records.ts';
+
 import { Fetcher } from './reads/fetch.ts';
 import { InFlight } from './reads/in-flight.ts';
 import type { ExchangeOptions } from './wire/exchange.ts';
@@ -106,8 +106,7 @@ export class Client {
     this.inFlight = inFlight;
     this.fetcher = new Fetcher({ ...world, cache, inFlight, refresher });
     const rowLocks = new RowLocks(clock);
-    const rowTurns = new RowTurns({ ...world, rowLocks });
-    this.writes = new Writes({ ...world, rowTurns, settleMs });
+    this.writes = new Writes({ ...world, rowLocks, settleMs });
     const records =
       options.records ?? new Records({ clock, store: newStore(clock), ...OWN_RECORDS });
     const { writes } = this;

@@ -1,13 +1,12 @@
 import type { Credential } from '../auth/credential.ts';
-import { GatewayError } from '../errors.ts';
-import { inBackground } from '../scheduling/at-once.ts';
+import { BudgetExhausted, GatewayError } from '../errors.ts';
+import { type AtOnce, inBackground } from '../scheduling/at-once.ts';
 import type { Budget } from './budget/budget.ts';
 import type { Budgets } from './budget/budgets.ts';
 import type { CachedReads } from './cached-reads.ts';
 import type { CountHistory } from './count-history.ts';
-import type { RowLock } from './idempotency/row-locks.ts';
-import type { RowTurns } from './idempotency/row-turns.ts';
-import type { SendRecord } from './idempotency/send-record.ts';
+import type { RowLocks, Unlock } from './idempotency/row-locks.ts';
+import type { WriteRun } from './idempotency/write-run.ts';
 import { type Access, laneOf, mostCallsOf, namedInBudget } from './operation.ts';
 import { type Answered, attempt } from './reads/fetch.ts';
 import type { Outcome } from './reads/waiter.ts';
@@ -25,13 +24,14 @@ interface Unshared<T> {
   /** The tags that it can invalidate, if it is a write. */
   readonly tags: readonly string[];
   readonly settle: (answered: Answered<T>) => Outcome<T>;
-  readonly record?: SendRecord<T> | undefined;
-  /** Its place among the writers of its row. */
-  readonly lock?: RowLock | undefined;
+  /** Learns how each request of it ends. */
+  readonly run?: WriteRun<T> | undefined;
+  /** Ends its turn among the writers of its row. */
+  readonly unlock?: Unlock | undefined;
 }
 
 interface WritesOptions extends WaitersWorld {
-  readonly rowTurns: RowTurns;
+  readonly rowLocks: RowLocks;
   /** See `LostCreations`. */
   readonly settleMs: number;
   readonly counts: CountHistory | undefined;
@@ -39,6 +39,9 @@ interface WritesOptions extends WaitersWorld {
   readonly cached: CachedReads;
   readonly wire: Wire;
 }
+
+/** The shortest time after which a caller that waits for the writers of a row is told to retry, in milliseconds. */
+const LEAST_RETRY_MS = 1000;
 
 /** Requests whose responses are for one operation only, and which are sent once: writes, and reads of secrets. */
 export class Writes {
@@ -52,20 +55,55 @@ export class Writes {
 
   /**
    * Sends a write, in its turn among the writers of its row. See `Reader.write`. Without callers that wait, a request
-   * under way continues, and `record` learns how it ends. Also throws what `RowTurns.enter` throws.
+   * under way continues, and `run` learns how it ends.
+   * @throws BudgetExhausted `BUDGET_EXHAUSTED` if the other writers of its row take longer than the caller waits.
+   * @throws the error of its guard.
    */
-  write<T>(write: Write<T>, access: Access, record?: SendRecord<T>): Promise<T> {
+  write<T>(write: Write<T>, access: Access, run?: WriteRun<T>): Promise<T> {
     return access.caller.receipt.track(async () => {
-      const entered = this.#options.rowTurns.enter(write, access);
-      const lock = entered instanceof Promise ? await entered : entered;
-      return this.#sendWrite(write, access, { record, lock });
+      const entered = this.#enter(write, access);
+      const unlock = entered instanceof Promise ? await entered : entered;
+      return this.#sendWrite(write, access, { run, unlock });
     });
+  }
+
+  /** Its turn among the writers of its row, once its guard has passed; `undefined` for a write without a row. */
+  #enter<T>({ guard, row }: Write<T>, access: Access): AtOnce<Unlock | undefined> {
+    if (row === undefined) {
+      if (guard) throw new TypeError('a write with a guard has no row');
+      return undefined;
+    }
+    const { caller, credential } = access;
+    const { cached, rowLocks } = this.#options;
+    const [name = ''] = cached.tagsOf([row], credential);
+    const tooLong = () => this.#tooLong(access);
+    const locked = rowLocks.lockFor(caller, name, { alone: guard !== undefined, tooLong });
+    return guard ? this.#guarded(guard, locked) : locked;
+  }
+
+  async #guarded(guard: () => Promise<void>, locked: AtOnce<Unlock>): Promise<Unlock> {
+    const unlock = await locked;
+    try {
+      await guard();
+      return unlock;
+    } catch (error) {
+      unlock();
+      throw error;
+    }
+  }
+
+  #tooLong({ caller, credential }: Access): BudgetExhausted {
+    const { budgets, clock, upstream } = this.#options;
+    const estimateMs = budgets.lookAt(credential).estimate('write', namedInBudget(caller));
+    const retryAfterMs = Math.max(LEAST_RETRY_MS, Math.ceil(estimateMs));
+    const availableAt = new Date(clock.wall() + retryAfterMs);
+    return new BudgetExhausted(upstream, retryAfterMs, availableAt, 'changes');
   }
 
   #sendWrite<T>(
     write: Write<T>,
     access: Access,
-    more: Pick<Unshared<T>, 'lock' | 'record'>,
+    more: Pick<Unshared<T>, 'run' | 'unlock'>,
   ): Promise<T> {
     const { credential } = access;
     const { cached } = this.#options;
@@ -136,7 +174,7 @@ export class Writes {
   #send<T>(unshared: Unshared<T>, { caller, credential }: Access): Promise<T> {
     const { budgets, clock, events, upstream, wire } = this.#options;
     return caller.receipt.track(async () => {
-      const { call, lock } = unshared;
+      const { call, unlock } = unshared;
       let budget: Budget;
       try {
         budget = budgets.of(credential);
@@ -144,7 +182,7 @@ export class Writes {
         if (wire.heldBack) throw wire.heldBack;
         caller.receipt.spending.take(upstream, limit);
       } catch (error) {
-        lock?.release();
+        unlock?.();
         throw error;
       }
       const waiters = new Waiters<T>({
@@ -173,11 +211,11 @@ export class Writes {
     try {
       outcome = await this.#sendInTurn(unshared, credential, waiters);
     } finally {
-      unshared.record?.ended();
-      const { lock } = unshared;
+      const { run, unlock } = unshared;
+      run?.ended();
       // An upstream continues after its connection is closed.
-      if (lock && isUnknown(outcome)) clock.after(settleMs, () => lock.release());
-      else lock?.release();
+      if (unlock && isUnknown(outcome)) clock.after(settleMs, unlock);
+      else unlock?.();
     }
   }
 
@@ -186,7 +224,7 @@ export class Writes {
    * it was sent.
    */
   async #sendInTurn<T>(
-    { call, record, settle, tags }: Unshared<T>,
+    { call, run, settle, tags }: Unshared<T>,
     credential: Credential,
     waiters: Waiters<T>,
   ): Promise<Outcome<T> | null> {
@@ -197,7 +235,7 @@ export class Writes {
       const slot = turn;
       // With the slot and the record in one transaction.
       if (tags.length > 0) cached.sends(tags, credential, slot.id);
-      record?.leaving();
+      run?.leaving();
       let answer: Answered<T> | undefined;
       const outcome = await attempt({ upstream, waiters, wire }, slot, {
         call,
@@ -212,10 +250,10 @@ export class Writes {
         },
       });
       if (tags.length > 0) cached.sent(credential, slot.id);
-      if (record && !answer) record.stayed(outcome);
+      if (run && !answer) run.stayed(outcome);
       if (!outcome) continue;
       try {
-        if (record && answer) record.answered(answer);
+        if (run && answer) run.answered(answer);
       } finally {
         waiters.end(outcome);
       }

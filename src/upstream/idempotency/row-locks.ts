@@ -2,49 +2,21 @@ import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import { type Caller, giveUpAfter, patienceOf } from '../operation.ts';
 
-/** With what the name of the lock of equal creations begins; their content follows. */
-export const CREATION = 'creation ';
+/** Ends a lock; a second call has no effect. */
+export type Unlock = () => void;
 
-/** How long a writer waits for others. */
-export interface LockTerms {
+/** How a writer waits for others. */
+interface LockTerms {
+  /** Whether it excludes all others, or only waits for one that excludes it. */
+  readonly alone: boolean;
   readonly patienceMs: number;
   readonly signal: AbortSignal;
 }
 
-/** A place among the writers of a row. */
-export interface RowLock {
-  /** Ends it; a second call has no effect. */
-  release(): void;
-}
-
-/** How long a writer waits for a caller. */
-export function termsOf(caller: Caller): LockTerms {
-  return { patienceMs: patienceOf(caller), signal: caller.signal };
-}
-
-/**
- * The lock that a caller waits for, which is on its receipt as waiting.
- * @throws the caller's abort reason, or the error of `tooLong` if that takes longer than the caller waits.
- */
-export function lockFor(
-  entering: AtOnce<RowLock | null>,
-  { receipt, signal }: Caller,
-  tooLong: () => Error,
-): AtOnce<RowLock> {
-  if (entering && !(entering instanceof Promise)) return entering;
-  receipt.waitBegins();
-  return Promise.resolve(entering).then((lock) => {
-    receipt.waitEnds();
-    if (lock) return lock;
-    if (signal.aborted) throw signal.reason;
-    throw tooLong();
-  });
-}
-
 /** A writer that waits for others. */
-interface Waiting {
+interface WaitingWriter {
   readonly alone: boolean;
-  readonly settle: (lock: RowLock | null) => void;
+  readonly settle: (unlock: Unlock | null) => void;
 }
 
 /** The writers of one row. */
@@ -54,13 +26,13 @@ interface Writers {
   /** Whether the one with a lock excludes all others. */
   isExcluded: boolean;
   /** In the order in which they came. */
-  readonly queue: Set<Waiting>;
+  readonly queue: Set<WaitingWriter>;
 }
 
 /**
  * Serialises the writers of each row, in the order in which they come: one that compares the row before it writes
- * excludes all others. A row is a scoped tag, such as `LINKS:<partition> channel:42`, or the content of a creation after
- * `CREATION`. One without writers uses no memory.
+ * excludes all others. A row is any text, such as the scoped tag `LINKS:<partition> channel:42`. One without writers uses
+ * no memory.
  */
 export class RowLocks {
   readonly #clock: Clock;
@@ -70,29 +42,37 @@ export class RowLocks {
     this.#clock = clock;
   }
 
-  /** Number of rows with writers. */
-  get size(): number {
-    return this.#rows.size;
+  /**
+   * The lock of a row for a caller, who is on the receipt as waiting meanwhile. Synchronous if no other writer is in the way.
+   * @throws the caller's abort reason, or the error of `tooLong` if that takes longer than the caller waits.
+   */
+  lockFor(
+    caller: Caller,
+    row: string,
+    { alone, tooLong }: { readonly alone: boolean; readonly tooLong: () => Error },
+  ): AtOnce<Unlock> {
+    const { receipt, signal } = caller;
+    const entering = this.lock(row, { alone, patienceMs: patienceOf(caller), signal });
+    if (entering && !(entering instanceof Promise)) return entering;
+    receipt.waitBegins();
+    return Promise.resolve(entering).then((unlock) => {
+      receipt.waitEnds();
+      if (unlock) return unlock;
+      if (signal.aborted) throw signal.reason;
+      throw tooLong();
+    });
   }
 
   /**
-   * Excludes all other writers of a row until `release`, after those that came before have ended. `null` if that takes
-   * longer than the patience, or the signal aborts.
+   * The lock of a row, after the writers in the way that came before have ended. `null` if that takes longer than the
+   * patience, or the signal aborts.
    */
-  exclude(row: string, terms: LockTerms): AtOnce<RowLock | null> {
-    return this.#join(row, true, terms);
-  }
-
-  /** The same for a writer that only waits for one that excludes it. Synchronous if there is none. */
-  enter(row: string, terms: LockTerms): AtOnce<RowLock | null> {
-    return this.#join(row, false, terms);
-  }
-
-  #join(row: string, alone: boolean, { patienceMs, signal }: LockTerms): AtOnce<RowLock | null> {
+  lock(row: string, { alone, patienceMs, signal }: LockTerms): AtOnce<Unlock | null> {
     if (signal.aborted) return null;
-    const writers = this.#writersOf(row);
+    const writers = this.#rows.get(row) ?? { inside: 0, isExcluded: false, queue: new Set() };
+    this.#rows.set(row, writers);
     // One that waits alone is not overtaken: otherwise it could wait for ever.
-    if (writers.queue.size === 0 && fits(writers, alone)) return this.#lock(row, writers, alone);
+    if (writers.queue.size === 0 && fits(writers, alone)) return this.#enter(row, writers, alone);
     return new Promise((resolve) => {
       const leave = (): void => {
         writers.queue.delete(waiting);
@@ -100,12 +80,12 @@ export class RowLocks {
         this.#advance(row, writers);
       };
       const cancelPatience = giveUpAfter(this.#clock, patienceMs, leave);
-      const waiting: Waiting = {
+      const waiting: WaitingWriter = {
         alone,
-        settle: (lock) => {
+        settle: (unlock) => {
           cancelPatience();
           signal.removeEventListener('abort', leave);
-          resolve(lock);
+          resolve(unlock);
         },
       };
       signal.addEventListener('abort', leave, { once: true });
@@ -113,24 +93,16 @@ export class RowLocks {
     });
   }
 
-  #writersOf(row: string): Writers {
-    const writers = this.#rows.get(row) ?? { inside: 0, isExcluded: false, queue: new Set() };
-    this.#rows.set(row, writers);
-    return writers;
-  }
-
-  #lock(row: string, writers: Writers, alone: boolean): RowLock {
+  #enter(row: string, writers: Writers, alone: boolean): Unlock {
     writers.inside += 1;
     writers.isExcluded = alone;
     let isHeld = true;
-    return {
-      release: () => {
-        if (!isHeld) return;
-        isHeld = false;
-        writers.inside -= 1;
-        writers.isExcluded = false;
-        this.#advance(row, writers);
-      },
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      writers.inside -= 1;
+      writers.isExcluded = false;
+      this.#advance(row, writers);
     };
   }
 
@@ -138,7 +110,7 @@ export class RowLocks {
     for (const waiting of writers.queue) {
       if (!fits(writers, waiting.alone)) return;
       writers.queue.delete(waiting);
-      waiting.settle(this.#lock(row, writers, waiting.alone));
+      waiting.settle(this.#enter(row, writers, waiting.alone));
     }
     if (writers.inside === 0) this.#rows.delete(row);
   }

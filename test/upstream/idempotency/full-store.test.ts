@@ -3,7 +3,7 @@ import { createDigest } from '../../../src/digest.ts';
 import { EventStream } from '../../../src/observe/event-stream.ts';
 import { newStore } from '../../../src/store/open-store.ts';
 import type { IdempotencyKey } from '../../../src/upstream/idempotency/idempotency-key.ts';
-import { Records } from '../../../src/upstream/idempotency/store/records.ts';
+import { Records } from '../../../src/upstream/idempotency/records.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const MAX_BYTES = 1_000_000;
@@ -35,7 +35,9 @@ it(`A caller that uses ${MANY} keys loses the oldest of its own, and none of oth
   const isKnown = (caller: string, number: number): boolean => {
     const key = keyOf(caller, number);
     if (records.known(key)?.kind === 'final') return true;
-    records.own(key, () => {}).ended({ kind: 'done', value: { id: number } });
+    const record = records.own(key);
+    records.save(record, { kind: 'done', value: { id: number } });
+    records.handBack(record);
     return false;
   };
   for (let number = 0; number < 50; number += 1) isKnown('another', number);

@@ -13,7 +13,7 @@ import { Store } from '../../../src/store/store.ts';
 import { Cache } from '../../../src/upstream/cache/cache.ts';
 import { Client, type ClientOptions } from '../../../src/upstream/client.ts';
 import type { KeyedReport } from '../../../src/upstream/idempotency/idempotency-key.ts';
-import { Records } from '../../../src/upstream/idempotency/store/records.ts';
+import { Records } from '../../../src/upstream/idempotency/records.ts';
 import { Lists } from '../../../src/upstream/lists/pages.ts';
 import type { Caller } from '../../../src/upstream/operation.ts';
 import { Reader } from '../../../src/upstream/reader.ts';

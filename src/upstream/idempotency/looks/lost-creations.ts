@@ -4,10 +4,9 @@ import { waitMs } from '../../../scheduling/wait.ts';
 import { patienceOf } from '../../operation.ts';
 import type { Creation } from '../../request.ts';
 import type { Writes } from '../../writes.ts';
-import type { Ambiguity } from '../record.ts';
-import { idOf } from '../runs/stored-value.ts';
-import type { WriteCall } from '../runs/write-call.ts';
-import type { Records } from '../store/records.ts';
+import type { Ambiguity } from '../kept-records.ts';
+import { idOf, type Records } from '../records.ts';
+import type { WriteRun } from '../write-run.ts';
 import type { SeenPage } from './evidence-lists.ts';
 import { endOf, type Judged, judgeRows, nextPage, showsAll } from './judge-rows.ts';
 import { KnownRows } from './known-rows.ts';
@@ -20,13 +19,10 @@ interface LostCreationsOptions {
   readonly writes: Writes;
 }
 
-/** What became of a creation whose response was lost. */
-export type Found<T> =
-  | { readonly kind: 'done'; readonly value: T }
-  /** No row can be its result. */
-  | { readonly kind: 'absent'; readonly ambiguity: Ambiguity }
+/** What became of a creation whose response was lost: its result, or what is known of it. */
+type Found<T> =
+  | { readonly value: T }
   | {
-      readonly kind: 'unknown';
       readonly ambiguity: Ambiguity;
       /** When a retry can find out, on `Records.now`; `null` if none can. */
       readonly settlesAt: number | null;
@@ -45,64 +41,53 @@ export class LostCreations {
   }
 
   /** Ids of rows that certainly exist now, at least the highest; `null` if they are not known. Costs no upstream request. */
-  baseline<T>(call: WriteCall<T>, { list }: Creation<T>): readonly number[] | null {
+  baseline<T>(run: WriteRun<T>, { list }: Creation<T>): readonly number[] | null {
     const { now } = this.#options.records;
     const { query: _filters, ...whole } = list;
-    const end = call.lists.cachedEnd(whole, call.access);
+    const end = run.lists.cachedEnd(whole, run.access);
     // A write invalidates the page: the next creation finds the id there.
-    if (end) this.#knownRows.seen(nameOf(call, list), end, now);
-    return this.#knownRows.baseline(nameOf(call, list), now);
+    if (end) this.#knownRows.seen(nameOf(run, list), end, now);
+    return this.#knownRows.baseline(nameOf(run, list), now);
   }
 
   /** A creation was confirmed, or found; `baseline` is what existed before. */
   created<T>(
-    call: WriteCall<T>,
+    run: WriteRun<T>,
     { list }: Creation<T>,
     { baseline, value }: { readonly baseline: readonly number[] | null; readonly value: T },
   ): void {
     const id = idOf(value);
     const { now } = this.#options.records;
-    if (id !== null) this.#knownRows.created(nameOf(call, list), { baseline, id }, now);
+    if (id !== null) this.#knownRows.created(nameOf(run, list), { baseline, id }, now);
   }
 
   /**
    * Looks for the row when the request has certainly ended, unless that was done before: at most 3 upstream requests.
    * @throws the caller's abort reason when they disconnect.
    */
-  async find<T>(
-    call: WriteCall<T>,
-    creation: Creation<T>,
-    ambiguity: Ambiguity,
-  ): Promise<Found<T>> {
+  async find<T>(run: WriteRun<T>, creation: Creation<T>, ambiguity: Ambiguity): Promise<Found<T>> {
     const { records, settleMs } = this.#options;
-    if (ambiguity.candidates.length > 0) return { kind: 'unknown', ambiguity, settlesAt: null };
-    if (ambiguity.isAbsent) return { kind: 'absent', ambiguity };
+    if (ambiguity.isAbsent || ambiguity.candidates.length > 0) {
+      return { ambiguity, settlesAt: null };
+    }
     const settlesAt = ambiguity.overAt + settleMs;
-    if (!(await this.#until(call, settlesAt))) return { kind: 'unknown', ambiguity, settlesAt };
-    let judged: Judged;
+    if (!(await this.#until(run, settlesAt))) return { ambiguity, settlesAt };
     try {
-      judged = await this.#look(call, creation, ambiguity);
+      const judged = await this.#look(run, creation, ambiguity);
+      if (judged.kind === 'found') return { value: creation.valueOf(judged.row) };
+      if (judged.kind === 'undecided') return { ambiguity, settlesAt: null };
+      const known =
+        judged.kind === 'several' ? { candidates: judged.candidates } : { isAbsent: true };
+      return { ambiguity: { ...ambiguity, ...known }, settlesAt: null };
     } catch (error) {
       // The API or the budget allows no read now.
       if (!(error instanceof GatewayError)) throw error;
-      return { kind: 'unknown', ambiguity, settlesAt: records.now + retryMs(error) };
-    }
-    switch (judged.kind) {
-      case 'found':
-        return { kind: 'done', value: creation.valueOf(judged.row) };
-      case 'absent':
-        return { kind: 'absent', ambiguity: { ...ambiguity, isAbsent: true } };
-      case 'several': {
-        const { candidates } = judged;
-        return { kind: 'unknown', ambiguity: { ...ambiguity, candidates }, settlesAt: null };
-      }
-      default:
-        return { kind: 'unknown', ambiguity, settlesAt: null };
+      return { ambiguity, settlesAt: records.now + retryMs(error) };
     }
   }
 
   /** Waits until a time on `Records.now`; false if that is longer than the caller waits, or the process is about to end. */
-  async #until<T>({ access }: WriteCall<T>, at: number): Promise<boolean> {
+  async #until<T>({ access }: WriteRun<T>, at: number): Promise<boolean> {
     const { clock, records, writes } = this.#options;
     const { caller } = access;
     const { receipt, signal } = caller;
@@ -126,14 +111,14 @@ export class LostCreations {
   }
 
   async #look<T>(
-    call: WriteCall<T>,
+    run: WriteRun<T>,
     creation: Creation<T>,
     { baseline, overAt, sentAt }: Ambiguity,
   ): Promise<Judged> {
     const { records, settleMs, writes } = this.#options;
-    const { access, lists } = call;
+    const { access, lists } = run;
     const { list } = creation;
-    const name = nameOf(call, list);
+    const name = nameOf(run, list);
     const { now } = records;
     const sent = { baseline, sentAt, until: Math.min(now, overAt + settleMs) };
     const cachedPage = lists.cachedEnd(list, access)?.page ?? 1;
@@ -141,7 +126,7 @@ export class LostCreations {
     // A filtered list is short.
     let next: number | null = list.query ? 1 : Math.max(this.#knownRows.pageOf(name), cachedPage);
     while (next !== null && pages.length < MOST_PAGES) {
-      call.reads += 1;
+      run.reads += 1;
       pages.push(await writes.look(lists.pageCall(list, next), access));
       next = showsAll(creation, pages, sent) ? null : nextPage(pages);
     }
@@ -156,7 +141,7 @@ export class LostCreations {
 }
 
 /** Names the list of a creation, whatever its filters. */
-function nameOf<T>({ access }: WriteCall<T>, { path }: Creation<T>['list']): string {
+function nameOf<T>({ access }: WriteRun<T>, { path }: Creation<T>['list']): string {
   return `${access.credential.partition} ${path}`;
 }
 

@@ -1,6 +1,5 @@
-import type { UpstreamName } from '../../../errors.ts';
-import type { Store } from '../../../store/store.ts';
-import type { Ambiguity, FinalOutcome } from '../record.ts';
+import type { UpstreamName } from '../../errors.ts';
+import type { Store } from '../../store/store.ts';
 
 /** One row per key. */
 const ROWS = { from: 'key/', to: 'key0' };
@@ -8,6 +7,34 @@ const ROWS = { from: 'key/', to: 'key0' };
 const FORMAT = 1;
 /** Memory of a record beside its row, in bytes. */
 const RECORD_BYTES = 500;
+
+/** What is known of a keyed write whose outcome is not: a request was sent, the latest is over at `overAt`. */
+export interface Ambiguity {
+  /** 0 for a key that was perhaps used before, and that no request is known of. */
+  readonly attempts: 0 | 1;
+  /** When the first request was sent, on `Records.now`. */
+  readonly sentAt: number;
+  /**
+   * When the latest request is certainly over, on `Records.now`: its connection is closed or it has timed out. Later
+   * than that of any request while one is under way; a process that has ended has closed its connections.
+   */
+  readonly overAt: number;
+  /**
+   * Ids of rows that certainly existed before the first request, at least the highest; `null` if no page was cached.
+   */
+  readonly baseline: readonly number[] | null;
+  /** Rows that may be the result; empty before they were looked for. */
+  readonly candidates: readonly number[];
+  /** Whether a created row was looked for, and no row can be it. */
+  readonly isAbsent: boolean;
+}
+
+/** The final outcome of a keyed write. */
+export type FinalOutcome =
+  /** `value` is the decoded result without secrets, stored as JSON; `list` is the path of the list that has a row more. */
+  | { readonly kind: 'done'; readonly value: unknown; readonly list?: string | undefined }
+  /** The upstream rejected it, with this sentence for the caller. */
+  | { readonly kind: 'rejected'; readonly reason: string };
 
 /** The state of a key that was sent. */
 type RecordState = { readonly kind: 'ambiguous'; readonly ambiguity: Ambiguity } | FinalOutcome;

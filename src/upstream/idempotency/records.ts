@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { createDigest, type Digest } from '../../../digest.ts';
-import type { EventStream } from '../../../observe/event-stream.ts';
-import type { IdempotencyGauges } from '../../../observe/metrics/write-metrics.ts';
-import type { Clock } from '../../../scheduling/clock.ts';
-import type { Store } from '../../../store/store.ts';
-import type { IdempotencyKey } from '../idempotency-key.ts';
-import type { KnownKey, OwnedRecord } from '../record.ts';
-import { idOf, storedValue } from '../runs/stored-value.ts';
-import { type KeptRecord, KeptRecords } from './kept-records.ts';
+import { createDigest, type Digest } from '../../digest.ts';
+import type { EventStream } from '../../observe/event-stream.ts';
+import type { IdempotencyGauges } from '../../observe/metrics/write-metrics.ts';
+import type { Clock } from '../../scheduling/clock.ts';
+import type { Store } from '../../store/store.ts';
+import type { IdempotencyKey } from './idempotency-key.ts';
+import { type FinalOutcome, type KeptRecord, KeptRecords } from './kept-records.ts';
 
 /** The row of what all records have in common. */
 const HEAD_KEY = 'keys';
 const SECRET_BYTES = 32;
+/** Maximum length of the JSON of a stored result, in characters. */
+const MOST_CHARACTERS = 4096;
 
 interface RecordsOptions {
   readonly clock: Clock;
@@ -36,6 +36,15 @@ interface Head {
   /** When the secret before was found to be lost, on `Records.now`; 0 if it never was. */
   readonly lostAt: number;
 }
+
+/** Why nothing is sent for a key. */
+export type KnownKey =
+  /** The key was used with another content. */
+  | { readonly kind: 'reused' }
+  /** The key was used, and its record has an unknown format: it is never executed. */
+  | { readonly kind: 'unreadable' }
+  /** `firstAt` is when the key was first used, on `Records.now`. */
+  | { readonly kind: 'final'; readonly firstAt: number; readonly outcome: FinalOutcome };
 
 /** What became of keys: in memory, and in the store for the next owner. */
 export class Records {
@@ -148,53 +157,47 @@ export class Records {
     return null;
   }
 
-  /** Lends the record of a key that is not known and that no other request owns; `onEnd` is called when it is handed back. */
-  own(key: IdempotencyKey, onEnd: () => void): OwnedRecord {
-    return this.#lend(this.#kept.get(key.name) ?? this.#open(key), onEnd);
-  }
-
-  #open({ fingerprint, mutation, name, scope, upstream }: IdempotencyKey): KeptRecord {
+  /** The record of a key that is not known; until `handBack`, no other request may own it. */
+  own({ fingerprint, mutation, name, scope, upstream }: IdempotencyKey): KeptRecord {
     const until = this.#age + this.#options.keepMs;
-    const firstAt = this.now;
-    return this.#kept.add(name, { scope, upstream, mutation, ...fingerprint, firstAt, until });
+    const of = { scope, upstream, mutation, ...fingerprint, firstAt: this.now, until };
+    const record = this.#kept.get(name) ?? this.#kept.add(name, of);
+    record.isUsed = true;
+    return record;
   }
 
-  #lend(record: KeptRecord, onEnd: () => void): OwnedRecord {
-    record.isUsed = true;
-    const before = record.state;
-    const end = (): void => {
-      this.#kept.ended(record);
-      onEnd();
-    };
-    const save = (state: KeptRecord['state']): void => {
-      if (record.state !== state) this.#kept.set(record, state, this.#age);
-    };
-    return {
-      firstAt: record.of.firstAt,
-      ambiguity:
-        typeof before === 'object' && before?.kind === 'ambiguous' ? before.ambiguity : null,
-      sending: (ambiguity) => save({ kind: 'ambiguous', ambiguity }),
-      unsent: () => save(before),
-      ended: (outcome) => {
-        const { kind } = outcome;
-        save(kind === 'done' ? { ...outcome, value: storedValue(outcome.value) } : outcome);
-        end();
-      },
-      unknown: (ambiguity) => {
-        save({ kind: 'ambiguous', ambiguity });
-        end();
-      },
-      release: () => {
-        save(before);
-        end();
-      },
-    };
+  /** Saves the state of an owned record, in the transaction of this turn of the event loop. */
+  save(record: KeptRecord, state: KeptRecord['state']): void {
+    if (record.state === state) return;
+    const isDone = typeof state === 'object' && state?.kind === 'done';
+    const stored = isDone ? { ...state, value: storedValue(state.value) } : state;
+    this.#kept.set(record, stored, this.#age);
+  }
+
+  /** Another request may now own a record. */
+  handBack(record: KeptRecord): void {
+    this.#kept.ended(record);
   }
 
   #putHead(): void {
     const head = { secret: this.#secret, knownSince: this.#knownSince, lostAt: this.#lostAt };
     this.#options.store.put(HEAD_KEY, JSON.stringify(head satisfies Head));
   }
+}
+
+/** A result in the form in which a record stores it: as JSON; of a large one only its id. */
+function storedValue(value: unknown): unknown {
+  const text = JSON.stringify(value);
+  if (text === undefined) return null;
+  if (text.length <= MOST_CHARACTERS) return JSON.parse(text);
+  const isRow = typeof value === 'object' && value !== null && 'id' in value;
+  return isRow ? { id: value.id } : null;
+}
+
+/** The id of a created row; `null` if the result has none. */
+export function idOf(value: unknown): number | null {
+  const id = typeof value === 'object' && value !== null && 'id' in value ? value.id : null;
+  return typeof id === 'number' ? id : null;
 }
 
 /** `null` if it cannot be read. */
