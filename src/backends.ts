@@ -15,7 +15,6 @@ import type { CountHistory } from './upstream/count-history.ts';
 import type { Subject } from './upstream/diagnosis.ts';
 import type { Records } from './upstream/idempotency/records.ts';
 import { Lists } from './upstream/lists/pages.ts';
-import { Reader } from './upstream/reader.ts';
 import type { Witness } from './upstream/wire/exchange.ts';
 
 /** Rows a page of a list that the marketplace sends: it sends each list whole. */
@@ -162,6 +161,6 @@ function createBackend(
     timeoutMs,
     witness: witness({ upstream: api.upstream, baseUrl, timeoutMs, ownKey }),
   });
-  const lists = new Lists(new Reader(client), pageSize);
+  const lists = new Lists(client, pageSize);
   return { client, lists };
 }

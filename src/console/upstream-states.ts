@@ -45,7 +45,7 @@ function upstreamState(
   client: Client,
   { clock, health, history, limits, scrub }: UpstreamParts,
 ): UpstreamState {
-  const { heldMs, upstream } = client;
+  const { upstream, wire } = client;
   const budgets = [...client.budgets];
   const busiest = budgets.reduce<{ budget: Budget; left: number } | null>((least, budget) => {
     const left = budget.state.remaining;
@@ -73,7 +73,7 @@ function upstreamState(
       inARow: failures.inARow,
       resource: failures.resource,
     },
-    heldMs: Math.ceil(heldMs),
+    heldMs: Math.ceil(wire.heldMs),
     answeredMsAgo: answeredAt === null ? null : Math.round(clock.now() - answeredAt),
     slots: window.taken
       .slice(0, SLOTS_SHOWN)
@@ -90,7 +90,7 @@ export function waitingStates(
   const all: WaitingState[] = [];
   const callers = new Map<string, Mutable<WaitingCallerState>>();
   let waitingCount = 0;
-  for (const { budgets, heldMs, upstream } of clients) {
+  for (const { budgets, upstream, wire } of clients) {
     for (const budget of budgets) {
       const { queued } = budget.state;
       waitingCount += queued;
@@ -106,7 +106,7 @@ export function waitingStates(
           callerClass: lane === 'refresh' ? undefined : shownClass(callerClass),
           waitedMs: Math.round(waitedMs),
           leavesInMs: rounded(leavesInMs),
-          fails: leavesInMs !== null && leavesInMs < heldMs,
+          fails: leavesInMs !== null && leavesInMs < wire.heldMs,
         });
       }
       for (const { caller, callerClass, count, longestMs } of budget.waitingCallers) {

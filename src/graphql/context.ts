@@ -72,7 +72,7 @@ export function createSources(links: Upstream, market: Upstream): Sources {
 
 /** Whether the link API has accepted a key, according to the cache. Costs no upstream request. */
 function isKnown(links: Backend | null, credential: Credential): boolean {
-  return links?.lists.reader.peek(account, { credential }) !== undefined;
+  return links?.lists.client.peek(account, { credential }) !== undefined;
 }
 
 /** The error of a dry run that would have to send the key to verify it. */

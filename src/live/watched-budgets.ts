@@ -44,7 +44,7 @@ export class WatchedBudgets {
   /** The state of a budget, which is compared from then on. */
   look(source: BudgetSource, credential: Credential): KeyState {
     const at = this.#clock.now();
-    const state = source.budgetState(credential);
+    const state = source.budgetState({ credential });
     const name = `${source.upstream} ${credential.partition}`;
     this.#seen.set(name, { source, credential, state, readAt: at, at });
     return state;
@@ -86,7 +86,7 @@ function stateOf({ credential, source }: SeenBudget, now: number): KeyState {
     known = { at: now, states: new Map() };
     recent.set(source, known);
   }
-  const state = known.states.get(credential.partition) ?? source.budgetState(credential);
+  const state = known.states.get(credential.partition) ?? source.budgetState({ credential });
   known.states.set(credential.partition, state);
   return state;
 }

@@ -19,7 +19,8 @@ function gaugesOf(client: Client, ownKeys: OwnKeys): BudgetGauges {
     used: sum(({ state }) => state.used),
     remaining: sum(({ state }) => state.remaining),
     paused: sum(({ pausedMs }) => (pausedMs > 0 ? 1 : 0)),
-    isKeyAccepted: client.keyRefusedAt(ownKeys[client.upstream].credential) === undefined,
+    isKeyAccepted:
+      client.wire.authorization.refusedAt(ownKeys[client.upstream].credential) === undefined,
     queued: {
       write: sum((budget) => budget.queuedIn('write')),
       interactive: sum((budget) => budget.queuedIn('interactive')),

@@ -92,7 +92,7 @@ function readiness(
     if (keys > 0 && mostGranted < configured) {
       degraded.push({ reason: 'limit-too-high', upstream, configured, announced: mostGranted });
     }
-    const rejectedAt = client.keyRefusedAt(ownKeys[upstream].credential);
+    const rejectedAt = client.wire.authorization.refusedAt(ownKeys[upstream].credential);
     if (rejectedAt !== undefined) {
       degraded.push({ reason: 'key-rejected', upstream, since: since(rejectedAt) });
     }

@@ -82,7 +82,7 @@ async function ask(
   const caller = { name: 'probe', receipt: new Receipt(clock), maxWaitMs, signal };
   try {
     // Sent as the read of a secret, so that it is sent exactly once.
-    await client?.writes.readSecret(question, { caller, credential: credentials[upstream] });
+    await client?.readSecret(question, { caller, credential: credentials[upstream] });
     return witnessed ? findingsOf(witnessed, subject, clock.wall()) : [];
   } catch (error) {
     if (witnessed) return failed(error, witnessed, { subject, wallMs: clock.wall() });

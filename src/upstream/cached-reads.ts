@@ -1,4 +1,5 @@
 import type { Credential } from '../auth/credential.ts';
+import { BoundedMap } from '../bounded-map.ts';
 import type { Digest } from '../digest.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { EventStream } from '../observe/event-stream.ts';
@@ -16,23 +17,21 @@ import {
   tagsOfAnswer,
 } from './cache/key.ts';
 import type { Refresher } from './cache/refresher.ts';
-import type { SavedReads } from './cache/saved/saved-reads.ts';
+import { KeySealing } from './cache/saved/key-sealing.ts';
+import type { SavedCache } from './cache/saved/saved-cache.ts';
 import type { Watchers } from './cache/watched-round.ts';
 import type { WatchListener } from './cache/watches.ts';
 import type { CountHistory } from './count-history.ts';
-import type { BulkTerms, Caller } from './operation.ts';
+import type { Access, BulkTerms, Caller } from './operation.ts';
 import type { ReadInFlight } from './reads/in-flight.ts';
 import type { Ingredient, Receipt, Watch } from './receipt.ts';
 import type { Stamp } from './request.ts';
 import type { KeyAuthorization } from './wire/key-authorization.ts';
 
-/** The state of a read in the cache. */
-interface Lookup<T> {
-  readonly hit: Hit<T> | undefined;
-  /** The entry as an ingredient of a response; absent if there is none. */
-  readonly ingredient: Ingredient | undefined;
-  /** Whether a reader gets it immediately. */
-  readonly serves: boolean;
+/** What a reader gets from the cache. */
+interface Taken<T> {
+  readonly served?: Pick<CacheEntry<T>, 'value'>;
+  readonly hit?: Hit<T>;
 }
 
 /** The response to a read. */
@@ -43,7 +42,8 @@ interface Received {
   readonly readOnce: boolean;
 }
 
-const NOTHING: Lookup<never> = { hit: undefined, ingredient: undefined, serves: false };
+/** Maximum number of keys whose sealing is remembered. */
+const MOST_KEYS = 1000;
 
 interface CachedReadsOptions {
   readonly upstream: UpstreamName;
@@ -53,11 +53,14 @@ interface CachedReadsOptions {
   readonly freshness: Readonly<Record<Resource, Freshness>>;
   readonly authorization: KeyAuthorization;
   readonly refresher: Refresher;
-  readonly events: EventStream | undefined;
+  readonly events?: EventStream | undefined;
   /** Records counts from the responses that the cache takes. */
-  readonly counts: CountHistory | undefined;
+  readonly counts?: CountHistory | undefined;
   /** The responses saved by the process before, and for the next one; absent if none are. */
-  readonly saved: SavedReads | undefined;
+  readonly savedCache?: SavedCache | undefined;
+  readonly baseUrl: string;
+  /** Of times without a zone in responses. */
+  readonly timeZone: string;
 }
 
 /** The cache for the readers and writers of one upstream: decides which entries serve, and records their use. */
@@ -65,35 +68,49 @@ export class CachedReads {
   readonly #options: CachedReadsOptions;
   /** Adds the cache key to a read. */
   readonly keyed: ReturnType<typeof keyedBy>;
+  /** How saved responses are sealed, by the scope of their cache entries. */
+  readonly #sealings = new BoundedMap<KeySealing>({ max: MOST_KEYS });
 
   constructor(options: CachedReadsOptions) {
     this.#options = options;
     this.keyed = keyedBy(options.upstream, options.digest);
   }
 
-  get upstream(): UpstreamName {
-    return this.#options.upstream;
-  }
-
   /** Whether the process before has saved responses that this process may not have in its cache. */
   get hasSaved(): boolean {
-    return this.#options.saved?.isEmpty === false;
+    return this.#options.savedCache?.isEmpty === false;
   }
 
   /**
    * The entry of a read, whatever its age, unless the credential was rejected and the entry is too old. To be found by a
-   * job does not count as a use.
+   * job, or without a caller, does not count as a use.
    */
-  find<T>(of: KeyedRead<T>, { bulk }: Pick<Caller, 'bulk'> = {}): Hit<T> | undefined {
+  find<T>(of: KeyedRead<T>, caller?: Pick<Caller, 'bulk'>): Hit<T> | undefined {
     const { cache } = this.#options;
-    const look = () => (bulk ? cache.peek(of.key) : cache.get(of.key));
+    const isUse = caller !== undefined && !caller.bulk;
+    const look = () => (isUse ? cache.get(of.key) : cache.peek(of.key));
     const hit = look() ?? (this.#recalls(of) ? look() : undefined);
     return hit && this.#allowed(of, hit as Hit<T>);
   }
 
-  /** Adds the response to a read that the process before has saved, and returns whether there is one. */
+  /** Adds the response to a read that the process before has saved to the cache, and returns whether there is one. */
   #recalls(of: KeyedRead): boolean {
-    return this.#options.saved?.recall(of, (answer) => this.adopt(of, answer)) ?? false;
+    const { savedCache } = this.#options;
+    if (!savedCache || savedCache.isEmpty) return false;
+    return savedCache.recall(this.#sealingOf(of.credential), of.read, (answer) =>
+      this.#adopt(of, answer),
+    );
+  }
+
+  #sealingOf({ partition, secret }: Credential): KeySealing {
+    const { baseUrl, savedCache, timeZone, upstream } = this.#options;
+    const scope = scopeOf(upstream, partition);
+    const known = this.#sealings.get(scope);
+    if (known) return known;
+    const sealing = new KeySealing(scope, `${baseUrl} ${timeZone} ${secret}`);
+    this.#sealings.set(scope, sealing);
+    savedCache?.use(sealing);
+    return sealing;
   }
 
   /** An entry, unless the key of its reader was rejected and the entry is too old. */
@@ -112,11 +129,9 @@ export class CachedReads {
    * does not accept is a fallback, and one that it accepts is not.
    */
   peek<T>(of: KeyedRead<T>, caller?: Pick<Caller, 'bulk' | 'receipt'>): Hit<T> | undefined {
-    const { cache } = this.#options;
-    const found = cache.peek(of.key) ?? (this.#recalls(of) ? cache.peek(of.key) : undefined);
-    const hit = found && this.#allowed(of, found as Hit<T>);
+    const hit = this.find(of);
     if (hit?.state === 'fresh' || !caller) return hit;
-    const entry = this.waitedFor(of, caller.receipt);
+    const entry = this.#waitedFor(of, caller.receipt);
     if (entry) return { entry, state: 'fresh', ageMs: 0 };
     const { bulk } = caller;
     return bulk && hit
@@ -137,17 +152,10 @@ export class CachedReads {
         watchers,
       ),
       look: () => {
-        const hit = this.peek(of);
+        const hit = this.find(of);
         return hit && this.ingredient(of, hit);
       },
     };
-  }
-
-  /** The entry of a read as `find` finds it, and whether a reader gets it immediately. */
-  lookUp<T>(of: KeyedRead<T>, { bulk }: Pick<Caller, 'bulk'> = {}): Lookup<T> {
-    const hit = this.find(of, { bulk });
-    if (!hit) return NOTHING;
-    return { hit, ingredient: this.ingredient(of, hit), serves: this.serves(of, hit, { bulk }) };
   }
 
   /** Whether a reader gets an entry immediately; otherwise it waits for a new response. Changes nothing. */
@@ -165,28 +173,47 @@ export class CachedReads {
   }
 
   /**
-   * A reader asked for an entry, and was `served` with it or waits for a newer one: it is kept fresh, unless it is known
-   * to be outdated. A job does not use it again.
+   * The response that a reader gets immediately, as a part of its operation's response; otherwise the entry that is a
+   * fallback. An operation reads a response for which it has waited only once, regardless of its ttl.
    */
-  asked(
+  take<T>(of: KeyedRead<T>, { caller, mode }: Access): Taken<T> {
+    const hit = this.find(of, caller);
+    const { awaited } = caller.receipt;
+    if (hit?.state !== 'fresh' && awaited.has(of.key) && !of.read.page?.reload) {
+      const waited = this.#waitedFor(of, caller.receipt);
+      if (waited) return { served: waited };
+    }
+    if (!hit) return {};
+    const serves = this.serves(of, hit, caller);
+    if (!mode) this.#asked(this.ingredient(of, hit), caller, serves);
+    if (!serves) return { hit };
+    this.used(of, hit, caller.receipt);
+    return { served: hit.entry };
+  }
+
+  /** A reader asked for an entry: it is kept fresh, unless it is known to be outdated. A job does not use it again. */
+  #asked(
     ingredient: Ingredient,
     { bulk, receipt }: Pick<Caller, 'bulk' | 'receipt'>,
     served: boolean,
-  ) {
+  ): void {
     if (bulk || ingredient.of.read.page?.reload) return;
     receipt.refreshing(this.#options.refresher.asked(ingredient, served));
   }
 
-  /** Counts an entry that was served immediately. */
-  count({ of, stale }: Ingredient): void {
+  /** An entry is a part of the response of an operation. */
+  used(of: KeyedRead, hit: Hit, { ingredients }: Receipt): void {
     const { events, upstream } = this.#options;
-    events?.emit('read', { upstream, resource: of.read.resource, result: stale ? 'stale' : 'hit' });
+    const ingredient = this.ingredient(of, hit);
+    const result = ingredient.stale ? 'stale' : 'hit';
+    events?.emit('read', { upstream, resource: of.read.resource, result });
+    ingredients.add(ingredient);
   }
 
   /** An entry as an ingredient of a response; `stale` if it is past its ttl, or nothing newer was received. */
   ingredient(of: KeyedRead, { ageMs, entry, state }: Hit, stale = state !== 'fresh'): Ingredient {
     const { freshness, stamp } = entry;
-    return { of, upstream: this.upstream, stamp, freshness, state, ageMs, stale };
+    return { of, upstream: this.#options.upstream, stamp, freshness, state, ageMs, stale };
   }
 
   /** The response to a read in the cache. */
@@ -201,10 +228,10 @@ export class CachedReads {
    * are those by which one could. An entry of a job is probably `readOnce`.
    */
   store(of: KeyedRead, { bytes, entry, readOnce, tags }: Received): boolean {
-    const { cache, saved } = this.#options;
+    const { cache, savedCache } = this.#options;
     const isTouched = !cache.holds([...entry.tags, ...tags], entry.stamp.generation);
     if (isTouched || !this.#set(of, entry, bytes, readOnce)) return false;
-    saved?.stored(of, entry, bytes);
+    savedCache?.save({ ...of, entry, bytes, sealing: this.#sealingOf(of.credential) });
     return true;
   }
 
@@ -216,7 +243,7 @@ export class CachedReads {
   }
 
   /** Stores a response that the process before has read, unless a write has invalidated it since. */
-  adopt(of: KeyedRead, { bytes, stamp, value }: Answer): boolean {
+  #adopt(of: KeyedRead, { bytes, stamp, value }: Answer): boolean {
     const { page } = of.read;
     const { cache } = this.#options;
     const tags = this.tagsOf([...(page?.elsewhereTags ?? []), EVERYTHING], of.credential);
@@ -239,7 +266,7 @@ export class CachedReads {
   }
 
   /** The response for which an operation has waited, unless a write has touched it since. */
-  waitedFor<T>({ key }: KeyedRead<T>, { awaited }: Receipt): CacheEntry<T> | undefined {
+  #waitedFor<T>({ key }: KeyedRead<T>, { awaited }: Receipt): CacheEntry<T> | undefined {
     const entry = awaited.get(key);
     const holds = entry && this.#options.cache.holds(entry.tags, entry.stamp.generation);
     return holds ? (entry as CacheEntry<T>) : undefined;
@@ -252,25 +279,23 @@ export class CachedReads {
 
   /** Makes every entry with one of these tags invalid. See `Cache.touch`. */
   touch(tags: readonly string[], credential: Credential): void {
-    const { cache, saved } = this.#options;
-    cache.touch(this.tagsOf(tags, credential));
-    saved?.wrote('touched', tags, credential);
+    this.#options.cache.touch(this.tagsOf(tags, credential));
+    this.#options.savedCache?.wrote('touched', tags, this.#sealingOf(credential));
   }
 
   /** Marks every entry with one of these tags as a fallback. See `Cache.doubt`. */
   doubt(tags: readonly string[], credential: Credential): void {
-    const { cache, saved } = this.#options;
-    cache.doubt(this.tagsOf(tags, credential));
-    saved?.wrote('doubted', tags, credential);
+    this.#options.cache.doubt(this.tagsOf(tags, credential));
+    this.#options.savedCache?.wrote('doubted', tags, this.#sealingOf(credential));
   }
 
   /** A write that can affect responses with these tags is about to be sent in a slot: the next process must know it. */
   sends(tags: readonly string[], credential: Credential, slot: string): void {
-    this.#options.saved?.sends(tags, credential, slot);
+    this.#options.savedCache?.sends(tags, this.#sealingOf(credential), slot);
   }
 
   /** The write of a slot is over, or was not sent. */
   sent(credential: Credential, slot: string): void {
-    this.#options.saved?.sent(credential, slot);
+    this.#options.savedCache?.sent(this.#sealingOf(credential), slot);
   }
 }

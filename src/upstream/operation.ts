@@ -87,7 +87,7 @@ export interface ReadWatcher {
 /** The budgets of one upstream. */
 export interface BudgetSource {
   readonly upstream: UpstreamName;
-  budgetState(credential: Credential): KeyState;
+  budgetState(looking: Pick<Looking, 'credential'>): KeyState;
 }
 
 /** A dry run: nothing is sent, and placeholders replace uncached responses. */

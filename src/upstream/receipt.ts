@@ -43,7 +43,7 @@ export class Receipt {
   readonly #sources = new Map<string, 'call' | 'coalesced'>();
   /** The cache entries that the response uses. */
   readonly ingredients = new Ingredients();
-  /** The responses that the operation has waited for, by key. See `CachedReads.waited`. */
+  /** The responses that the operation has waited for, by key. See `CachedReads.take`. */
   readonly awaited = new Map<string, CacheEntry>();
   readonly #calls: Record<UpstreamName, number> = { LINKS: 0, MARKET: 0 };
   #refreshes = 0;

@@ -54,7 +54,7 @@ export class Writes {
   }
 
   /**
-   * Sends a write, in its turn among the writers of its row. See `Reader.write`. Without callers that wait, a request
+   * Sends a write, in its turn among the writers of its row. See `Client.write`. Without callers that wait, a request
    * under way continues, and `run` learns how it ends.
    * @throws BudgetExhausted `BUDGET_EXHAUSTED` if the other writers of its row take longer than the caller waits.
    * @throws the error of its guard.
@@ -154,7 +154,7 @@ export class Writes {
     return this.#read(call, access, 'write');
   }
 
-  /** Sends a read whose response is a secret. See `Reader.readSecret`. */
+  /** Sends a read whose response is a secret. See `Client.readSecret`. */
   readSecret<T>(call: Call<T>, access: Access): Promise<T> {
     return this.#read(call, access, 'interactive');
   }

@@ -4,7 +4,6 @@ import { createDigest } from '../../src/digest.ts';
 import { perResource } from '../../src/resources.ts';
 import { Cache } from '../../src/upstream/cache/cache.ts';
 import { Client } from '../../src/upstream/client.ts';
-import { Reader } from '../../src/upstream/reader.ts';
 import { Receipt } from '../../src/upstream/receipt.ts';
 import { scriptedApi } from '../support/scripted-upstream.ts';
 import { QuickClock } from '../support/virtual-clock.ts';
@@ -64,7 +63,7 @@ export async function measureFreshnessAtRate(
     rateLimit: CALLS_A_MINUTE,
     digest: createDigest('salt'),
   });
-  const reader = new Reader(client);
+  const reader = client;
   /** The age of what a reader gets; null for an error. */
   const read = async (rank: number, maxWaitMs = 10_000): Promise<number | null> => {
     const receipt = new Receipt(clock);

@@ -6,6 +6,6 @@ export const watched: ExecutionMode = {
   watcher: {
     begin: () => () => {},
     look: () => {},
-    budgetState: (source, credential) => source.budgetState(credential),
+    budgetState: (source, credential) => source.budgetState({ credential }),
   },
 };

@@ -28,7 +28,7 @@ async function createWorld(maxKeys = 2) {
     );
   /** Whether a key is known to be a good one, and what it has spent. */
   const standing = (partition: string) => {
-    const { accepted, used } = client.budgetState(key(partition));
+    const { accepted, used } = client.budgetState({ credential: key(partition) });
     return { accepted, used };
   };
   return { ask, caller, client, clock, key, reader, standing, upstream };
@@ -91,7 +91,7 @@ describe('A caller’s key', () => {
       expect(reader.peek(read(path), { credential: key('p') })).toBeUndefined();
       expect(reader.inFlight(read(path), { credential: key('p') })).toBe(false);
     }
-    expect(client.budgetState(key('p')).accepted).toBe(false);
+    expect(client.budgetState({ credential: key('p') }).accepted).toBe(false);
   });
 });
 

@@ -4,7 +4,6 @@ import { perResource } from '../../src/resources.ts';
 import { Cache } from '../../src/upstream/cache/cache.ts';
 import { Client, type ClientOptions } from '../../src/upstream/client.ts';
 import type { Caller } from '../../src/upstream/operation.ts';
-import { Reader } from '../../src/upstream/reader.ts';
 import { Receipt } from '../../src/upstream/receipt.ts';
 import type { Read } from '../../src/upstream/request.ts';
 import { ScriptedUpstream, scriptedApi } from '../support/scripted-upstream.ts';
@@ -44,7 +43,7 @@ export async function clientWorld(
     signal: new AbortController().signal,
     ...more,
   });
-  return { cache, caller, client, clock, reader: new Reader(client), upstream };
+  return { cache, caller, client, clock, reader: client, upstream };
 }
 
 /** The read of a path, whose answer has the path as its tag. */

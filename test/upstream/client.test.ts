@@ -20,7 +20,7 @@ async function createWorld(options: Partial<ClientOptions> = {}) {
 
 const tag = (path: string) => [`LINKS:p ${path}`];
 
-describe('Reader.read', () => {
+describe('Client.read', () => {
   test('serves a kept answer for its ttl, and asks again after all its periods', async () => {
     const { reader, access, clock, count } = await createWorld();
     await reader.read(read('a'), access());

@@ -26,14 +26,14 @@ async function compare<R extends Row>(
   { access, id, list, lists }: RowSource<R>,
   { typename, differences }: Expectation<R>,
 ): Promise<void> {
-  const { reader } = lists;
+  const { client } = lists;
   const cached = await cachedRow(lists, list, id, access);
   const row = cached ?? (await findFresh(lists, list, id, access));
   // A dry run assumes that an unknown row is as expected.
   if (!cached && access.mode?.kind === 'planned') return;
-  if (!row) throw new UpstreamRejected(reader.upstream, 'The object does not exist.');
+  if (!row) throw new UpstreamRejected(client.upstream, 'The object does not exist.');
   const differing = differences(row);
   if (differing.length === 0) return;
-  if (!access.mode) reader.conflicted();
+  if (!access.mode) client.conflicted();
   throw new Conflict(typename, row, differing);
 }

@@ -4,6 +4,7 @@ import type { Resource } from '../../resources.ts';
 import { type AtOnce, andThen, inBackground, UnderWay } from '../../scheduling/at-once.ts';
 import { loopTurns } from '../../scheduling/loop-turns.ts';
 import { budgetOfCaller, type CallerBudget } from '../../upstream/budget/budgets.ts';
+import type { Client } from '../../upstream/client.ts';
 import type { CountPoint, SeriesOf, StepSpan } from '../../upstream/count-history.ts';
 import type { IdempotencyKey, KeyName } from '../../upstream/idempotency/idempotency-key.ts';
 import { cachedRow, findById, lastKnownRow } from '../../upstream/lists/find-by-id.ts';
@@ -15,7 +16,6 @@ import { type CachedRows, readCached, readWhole } from '../../upstream/lists/vie
 import type { Window } from '../../upstream/lists/walk.ts';
 import { readAll, readWindow, type WindowArguments } from '../../upstream/lists/window.ts';
 import type { Access, PlannedMode } from '../../upstream/operation.ts';
-import type { Reader } from '../../upstream/reader.ts';
 import type { Call, Known, List, Read, Row, Write } from '../../upstream/request.ts';
 import type { Expectation } from '../expectation.ts';
 import { withCandidateIds } from '../ids/candidate-ids.ts';
@@ -94,7 +94,7 @@ export class Source {
   /** Names the record of an idempotency key: `caller` identifies its caller, and `key` the key among theirs. */
   nameKey(caller: string, key: string): KeyName {
     const upstream = this.#upstream;
-    const nameRecord = this.#reader.nameRecord;
+    const { nameRecord } = this.#client.keyedWrites;
     return {
       name: nameRecord(JSON.stringify([upstream, caller, key])),
       scope: nameRecord(JSON.stringify([upstream, caller])),
@@ -114,11 +114,11 @@ export class Source {
 
   /** Returns the response to a read: 0 upstream requests and synchronously from the cache, otherwise 0 or 1. */
   read<T>(read: Read<T>): AtOnce<T> {
-    return this.#reader.read(read, this.#access);
+    return this.#client.read(read, this.#access);
   }
 
   /**
-   * Sends a write: 1 upstream request, repeated only with an idempotency key. See `Reader.write` for what it throws.
+   * Sends a write: 1 upstream request, repeated only with an idempotency key. See `Client.write` for what it throws.
    */
   async write<T>(write: Write<T>): Promise<T> {
     try {
@@ -153,7 +153,7 @@ export class Source {
   /** The same for a row with a read of its own. */
   async updateSingle<T extends object, R>(read: Read<R>, write: Write<T>): Promise<Updated<T, R>> {
     return this.#updated(write, () => {
-      const hit = this.#reader.peek(read, this.#access);
+      const hit = this.#client.peek(read, this.#access);
       return hit && hit.state !== 'fallback' ? hit.entry.value : null;
     });
   }
@@ -175,7 +175,7 @@ export class Source {
 
   /** Reads a secret: 1 upstream request, and nothing of it is stored. */
   async readSecret<T>(call: Call<T>): Promise<T> {
-    return this.#reader.readSecret(call, this.#access);
+    return this.#client.readSecret(call, this.#access);
   }
 
   /** A window of a list, or of a view of it, as a connection; `null` when its parent is absent. See `readWindow`. */
@@ -326,7 +326,7 @@ export class Source {
 
   /** The values of a count in its last steps, the oldest first. Costs only the admission of the caller. */
   history(of: SeriesOf, span: StepSpan): AtOnce<CountPoint[]> {
-    const points = () => this.#reader.points(of, span, this.#access);
+    const points = () => this.#client.points(of, span, this.#access);
     const { admittance } = this.#access;
     return admittance ? admittance.admit().then(points) : points();
   }
@@ -339,7 +339,7 @@ export class Source {
     if (this.#lists) await this.#access.admittance?.admit();
     await done();
     const { caller, mode } = this.#access;
-    const state = this.#lists?.reader.budgetState(this.#access);
+    const state = this.#lists?.client.budgetState(this.#access);
     if (!state) return null;
     // Several callers share the result of a live query: it has the state for a new caller of the default class.
     return budgetOfCaller(state, mode?.kind === 'watched' ? { name: '' } : caller);
@@ -353,8 +353,8 @@ export class Source {
     await this.#access.admittance?.admit();
   }
 
-  get #reader(): Reader {
-    return this.#required.reader;
+  get #client(): Client {
+    return this.#required.client;
   }
 
   get #required(): Lists {

@@ -50,7 +50,7 @@ export function dailyReads(
 }
 
 function ofList(list: List<Row>, lists: Lists, keys: Keys): DailyRead {
-  const { upstream } = lists.reader;
+  const { upstream } = lists.client;
   return {
     resource: list.resource,
     owner: () => ({ upstream, credential: keys[upstream].credential }),
@@ -58,10 +58,10 @@ function ofList(list: List<Row>, lists: Lists, keys: Keys): DailyRead {
   };
 }
 
-function ofSeller({ reader }: Lists, { MARKET }: Keys): DailyRead {
+function ofSeller({ client }: Lists, { MARKET }: Keys): DailyRead {
   return {
     resource: 'seller',
     owner: () => ({ upstream: 'MARKET', credential: MARKET.credential }),
-    request: () => reader.refresh(seller, MARKET.credential),
+    request: () => client.refresh(seller, MARKET.credential),
   };
 }

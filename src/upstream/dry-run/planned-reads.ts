@@ -1,9 +1,13 @@
+import type { UpstreamName } from '../../errors.ts';
+import type { Budgets } from '../budget/budgets.ts';
 import type { Hit } from '../cache/cache.ts';
 import { type KeyedRead, tagsOfAnswer } from '../cache/key.ts';
-import type { Client } from '../client.ts';
+import type { CachedReads } from '../cached-reads.ts';
 import { type Access, mostCallsOf, namedInBudget, type PlannedMode } from '../operation.ts';
+import type { InFlight } from '../reads/in-flight.ts';
 import type { Call, Read, Write } from '../request.ts';
 import { resourceOf } from '../wire/exchange.ts';
+import type { Wire } from '../wire/wire.ts';
 import type { DryRun, Wanted } from './dry-run.ts';
 
 /** Ends a part of a dry run that cannot continue: nothing was sent, so there is no response. */
@@ -11,15 +15,23 @@ class NotSent extends Error {
   override readonly name = 'NotSent';
 }
 
+interface PlannedReadsOptions {
+  readonly upstream: UpstreamName;
+  readonly budgets: Budgets;
+  readonly cached: CachedReads;
+  readonly inFlight: InFlight;
+  readonly wire: Wire;
+}
+
 /**
  * The reads and writes of dry runs. Nothing is sent, and nothing changes for others: responses come from the
  * cache, or from placeholders. Costs no upstream request, and records no reads.
  */
 export class PlannedReads {
-  readonly #client: Client;
+  readonly #options: PlannedReadsOptions;
 
-  constructor(client: Client) {
-    this.#client = client;
+  constructor(options: PlannedReadsOptions) {
+    this.#options = options;
   }
 
   /** Returns the cached response, also an old one for which a new one would be requested, or a placeholder. */
@@ -27,16 +39,16 @@ export class PlannedReads {
     const { caller } = access;
     const { key, read } = of;
     return caller.receipt.track(async () => {
-      const found = this.#client.cached.peek(of, caller);
+      const found = this.#options.cached.peek(of, caller);
       const hit = found && this.unlessWritten(of, found, dryRun);
       // Whether an old response is still sufficient depends on the free budget at that time.
       if (hit && hit.state !== 'fresh' && !caller.bulk) dryRun.guesses();
-      if (hit && this.#client.cached.serves(of, hit, caller)) {
+      if (hit && this.#options.cached.serves(of, hit, caller)) {
         dryRun.hit(key, mode.isAgain);
         return hit.entry.value;
       }
       const isOwn = dryRun.counts({ key, about: read.about });
-      if (!isOwn && this.#client.inFlight.isExpected(key)) dryRun.joins(key);
+      if (!isOwn && this.#options.inFlight.isExpected(key)) dryRun.joins(key);
       else {
         dryRun.calls({ key, about: read.about }, this.#wanted(read, mode, 'read'));
         this.#sends(access, 'interactive', dryRun);
@@ -60,7 +72,7 @@ export class PlannedReads {
       await dryRun.rounds.response();
       const madeUp = dryRun.standIns.answerToWrite(write);
       const touched = write.touches(madeUp?.value ?? null);
-      dryRun.written(this.#client.cached.tagsOf(touched, access.credential));
+      dryRun.written(this.#options.cached.tagsOf(touched, access.credential));
       if (!madeUp) throw new NotSent();
       return madeUp.value;
     });
@@ -84,11 +96,11 @@ export class PlannedReads {
 
   /** Compares the count with the limit of the operation, and notes when a request would be sent. */
   #sends({ caller, credential }: Access, lane: 'write' | 'interactive', dryRun: DryRun): void {
-    const { budgets, heldMs, upstream } = this.#client;
+    const { budgets, upstream, wire } = this.#options;
     dryRun.checkLimit(upstream, () => mostCallsOf(caller, budgets.maxCalls(credential)));
     dryRun.startsIn(upstream, () => {
       const estimateMs = budgets.lookAt(credential).estimate(lane, namedInBudget(caller));
-      return Math.max(heldMs, estimateMs);
+      return Math.max(wire.heldMs, estimateMs);
     });
   }
 
@@ -98,6 +110,6 @@ export class PlannedReads {
     kind: Wanted['kind'],
   ): Wanted {
     const fields = wantedBy?.(call.about) ?? [];
-    return { upstream: this.#client.upstream, resource: resourceOf(call), kind, fields };
+    return { upstream: this.#options.upstream, resource: resourceOf(call), kind, fields };
   }
 }

@@ -65,8 +65,8 @@ export function cachedRow<R extends Row>(
     }
   }
   const single = list.single?.(id);
-  if (!single || lists.reader.peek(single, access)?.state !== 'fresh') return undefined;
-  return andThen(lists.reader.read(single, access), (row) => row ?? undefined);
+  if (!single || lists.client.peek(single, access)?.state !== 'fresh') return undefined;
+  return andThen(lists.client.read(single, access), (row) => row ?? undefined);
 }
 
 /**
@@ -92,7 +92,7 @@ export function lastKnownRow<R extends Row>(
     );
   }
   const single = list.single?.(id);
-  const hit = single && lists.reader.peek(single, access);
+  const hit = single && lists.client.peek(single, access);
   note(hit, hit?.entry.value);
   return (latest as { readonly row: R } | null)?.row ?? null;
 }
@@ -131,7 +131,7 @@ class Search<R extends Row> {
     this.#strict = strict;
     this.#missing = new Set(ids);
     this.#comparison = new PageComparison({
-      upstream: lists.reader.upstream,
+      upstream: lists.client.upstream,
       identities: (rows) => identitiesOf(list, rows),
       consistency: () => lists.outline(list, access).consistency,
     });
@@ -173,13 +173,13 @@ class Search<R extends Row> {
 
   /** Takes the rows whose single read is cached or in flight; returns whether there were any. */
   async #takeSingles(): Promise<boolean> {
-    const { reader } = this.#lists;
+    const { client } = this.#lists;
     const access = this.#access;
     const free = [...this.#missing].filter((id) => {
       const read = this.#list.single?.(id);
       if (!read) return false;
-      const hit = reader.peek(read, access);
-      return (hit && hit.state !== 'fallback') || reader.inFlight(read, access);
+      const hit = client.peek(read, access);
+      return (hit && hit.state !== 'fallback') || client.inFlight(read, access);
     });
     for (const id of free) this.#missing.delete(id);
     await Promise.all(free.map((id) => this.#readSingle(id)));
@@ -236,7 +236,7 @@ class Search<R extends Row> {
     const how = this.#strict ? { strict: true } : {};
     let row: R | null | Error = null;
     try {
-      if (read) row = await this.#lists.reader.read({ ...read, ...how }, this.#access);
+      if (read) row = await this.#lists.client.read({ ...read, ...how }, this.#access);
     } catch (error) {
       row = error as Error;
     }

@@ -7,7 +7,6 @@ import {
   type SeenPage,
 } from '../idempotency/looks/evidence-lists.ts';
 import type { Access } from '../operation.ts';
-import type { Reader } from '../reader.ts';
 import type { Call, List, Page, Row } from '../request.ts';
 import { isRepeated, pageEndOf } from './consistency/page-end.ts';
 import type { Outline } from './outlines.ts';
@@ -15,7 +14,6 @@ import type { Outline } from './outlines.ts';
 /** The pages of lists, as far as they are cached. */
 interface CachedPages {
   readonly pageSize: number;
-  readonly reader: Pick<Reader, 'peek'>;
   hit<R extends Row>(
     list: List<R>,
     number: number,

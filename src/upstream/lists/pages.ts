@@ -1,8 +1,8 @@
 import type { Credential } from '../../auth/credential.ts';
 import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Hit } from '../cache/cache.ts';
+import type { Client } from '../client.ts';
 import type { Access, Looking } from '../operation.ts';
-import type { Reader } from '../reader.ts';
 import type { List, Page, Row, Write } from '../request.ts';
 import { pageEndOf } from './consistency/page-end.ts';
 import { ListEvidence } from './list-evidence.ts';
@@ -37,22 +37,22 @@ interface Asked<R extends Row> {
  * Implements: Link API > Pagination members.
  */
 export class Lists {
-  readonly reader: Reader;
+  readonly client: Client;
   /** Rows that are requested for a page. */
   readonly pageSize: number;
   readonly #outlines: Outlines;
   readonly #evidence = new ListEvidence(this);
 
   /** `pageSize` is the requested number of rows per page; if the upstream returns fewer, that page size is used. */
-  constructor(reader: Reader, pageSize: number, outlines = new Outlines()) {
-    this.reader = reader;
+  constructor(client: Client, pageSize: number, outlines = new Outlines()) {
+    this.client = client;
     this.pageSize = pageSize;
     this.#outlines = outlines;
   }
 
   /** The same lists for one dry run. Its rows are invented, so it does not change the outlines. */
   forDryRun(): Lists {
-    return new Lists(this.reader, this.pageSize, new Outlines(this.#outlines));
+    return new Lists(this.client, this.pageSize, new Outlines(this.#outlines));
   }
 
   /**
@@ -135,7 +135,7 @@ export class Lists {
   #read<R extends Row>(asked: Asked<R>, more: PageReadOptions): AtOnce<Page<R> | null> {
     const { list, number, access, outline } = asked;
     // A response that is cached or in flight now shows all of them, and so does a request that is sent later.
-    const read = this.reader.read(this.#pageRead(list, number, outline, more), access);
+    const read = this.client.read(this.#pageRead(list, number, outline, more), access);
     return read instanceof Promise
       ? read.then((page) => this.#newer(asked, page, more))
       : this.#newer(asked, read, more);
@@ -150,7 +150,7 @@ export class Lists {
     const { consistency } = outline;
     if (page === null || !consistency.isOutdated(page)) return page;
     const again = this.#pageRead(list, number, outline, { ...more, reload: true });
-    const reading = this.reader.read(again, access);
+    const reading = this.client.read(again, access);
     consistency.spend();
     return reading;
   }
@@ -191,7 +191,7 @@ export class Lists {
   }
 
   /**
-   * Sends a write. See `Reader.write`. A deletion from a list invalidates all its pages, including those without
+   * Sends a write. See `Client.write`. A deletion from a list invalidates all its pages, including those without
    * the row: the rows after it move up, and each page contains the total.
    */
   write<T>(write: Write<T>, access: Access): Promise<T> {
@@ -205,7 +205,7 @@ export class Lists {
       return tags;
     };
     const mayTouch = [...write.touches(null), ...rowsLeft];
-    return this.reader.write({ ...write, touches, mayTouch }, access, this.#evidence);
+    return this.client.write({ ...write, touches, mayTouch }, access, this.#evidence);
   }
 
   /** The lists of which a cached page has a row with one of these tags. */
@@ -222,7 +222,7 @@ export class Lists {
 
   /** Records the first pages of a list that the process before has saved, for rows that are looked up by id. */
   noteSaved(list: List<Row>, access: Access): void {
-    if (!this.reader.hasSaved(access)) return;
+    if (!this.client.hasSaved(access)) return;
     for (
       let number = 1;
       number <= Math.min(MOST_READS, this.#lastKnown(list, access));
@@ -242,10 +242,10 @@ export class Lists {
     return list.paged ? (this.outline(list, access).lastPage ?? 1) : 1;
   }
 
-  /** See `Reader.refresh`. */
+  /** See `Client.refresh`. */
   refresh(list: List<Row>, number: number, credential: Credential): boolean {
     const outline = this.#outlines.of(list, credential.partition);
-    return this.reader.refresh(this.#pageRead(list, number, outline), credential);
+    return this.client.refresh(this.#pageRead(list, number, outline), credential);
   }
 
   /** The cache entry of a page in any state: for choosing what to read, not for reading it. */
@@ -255,17 +255,17 @@ export class Lists {
     looking: Looking,
   ): Hit<Page<R> | null> | undefined {
     const outline = this.#outlines.of(list, looking.credential.partition);
-    return this.reader.peek(this.#pageRead(list, number, outline), looking);
+    return this.client.peek(this.#pageRead(list, number, outline), looking);
   }
 
-  /** The cached page, without refreshing it: see `Reader.cachedValue`. */
+  /** The cached page, without refreshing it: see `Client.cachedValue`. */
   cachedPage<R extends Row>(
     list: List<R>,
     number: number,
     access: Access,
   ): Page<R> | null | undefined {
     const outline = this.#outlines.of(list, access.credential.partition);
-    return this.reader.cachedValue(this.#pageRead(list, number, outline), access);
+    return this.client.cachedValue(this.#pageRead(list, number, outline), access);
   }
 
   /** The page if the cache has it, and not only as a fallback, under the same conditions. */
@@ -276,7 +276,7 @@ export class Lists {
 
   /** Whether the page is in flight, so that it can be shared. */
   inFlight<R extends Row>(list: List<R>, number: number, access: Access): boolean {
-    return this.reader.inFlight(this.#pageRead(list, number, this.outline(list, access)), access);
+    return this.client.inFlight(this.#pageRead(list, number, this.outline(list, access)), access);
   }
 
   /** Forgets the outlines of the lists of a partition. */

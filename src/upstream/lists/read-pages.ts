@@ -78,7 +78,7 @@ export class ReadPages<R extends Row> implements WalkedPages<R> {
     this.#view = view;
     this.identities = (rows) => identitiesOf(source.list, rows);
     this.#comparison = new PageComparison({
-      upstream: source.lists.reader.upstream,
+      upstream: source.lists.client.upstream,
       identities: this.identities,
       consistency: () => this.#outline.consistency,
     });
@@ -138,7 +138,7 @@ export class ReadPages<R extends Row> implements WalkedPages<R> {
   }
 
   #tooLong(needed: number): GatewayError {
-    const { upstream } = this.#source.lists.reader;
+    const { upstream } = this.#source.lists.client;
     return new GatewayError(
       'OPERATION_TOO_EXPENSIVE',
       `The list has more than ${MOST_PAGES_OF_VIEW} pages, too many to search, filter or sort. Request it in its own order.`,

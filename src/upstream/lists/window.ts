@@ -155,7 +155,7 @@ function pagesOf<R extends Row>(source: ListSource<R>, view: ListView<R> | null)
   const pages = new ReadPages(source, view?.key);
   if (!view) return pages;
   const { caller } = source.access;
-  const { upstream } = source.lists.reader;
+  const { upstream } = source.lists.client;
   return new ViewedPages(pages, view, { caller, upstream });
 }
 

@@ -54,7 +54,7 @@ export class Fetcher {
       try {
         return await this.#share(of, caller, fallback);
       } catch (error) {
-        const hit = cached.find(of);
+        const hit = cached.find(of, caller);
         // A write has touched the entry that would have been sufficient.
         const isTouched = !hit || refresher.isUnsettled(of.key, hit);
         if (error instanceof FallbackWillDo && isTouched) {

@@ -6,7 +6,6 @@ import { purchase } from '../../../src/market/purchase.ts';
 import { perResource } from '../../../src/resources.ts';
 import { Cache, type CacheEntry } from '../../../src/upstream/cache/cache.ts';
 import { Client } from '../../../src/upstream/client.ts';
-import { Reader } from '../../../src/upstream/reader.ts';
 import { Receipt } from '../../../src/upstream/receipt.ts';
 import { ScriptedUpstream } from '../../support/scripted-upstream.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
@@ -266,7 +265,7 @@ describe('the keys of kept answers', () => {
       };
       upstream.onRequest = (arrival) => arrival.answer({ msg: 'Not found.' }, 404);
       const access = { caller, credential: { partition: 'p', secret } };
-      expect(await new Reader(client).read(purchase(code), access)).toBeNull();
+      expect(await client.read(purchase(code), access)).toBeNull();
     }
     expect(keys.filter((key) => key.includes('/api/purchases/validation'))).toHaveLength(3);
     const told = keys.join(' ');

@@ -5,7 +5,6 @@ import { Cache } from '../../../src/upstream/cache/cache.ts';
 import { Interest } from '../../../src/upstream/cache/refresher.ts';
 import { Client } from '../../../src/upstream/client.ts';
 import type { Access } from '../../../src/upstream/operation.ts';
-import { Reader } from '../../../src/upstream/reader.ts';
 import { Receipt } from '../../../src/upstream/receipt.ts';
 import type { Read } from '../../../src/upstream/request.ts';
 import { ScriptedUpstream, scriptedApi } from '../../support/scripted-upstream.ts';
@@ -42,7 +41,7 @@ async function createWorld(rateLimit: number) {
     rateLimit,
     digest: createDigest('salt'),
   });
-  const reader = new Reader(client);
+  const reader = client;
   const access = (maxWaitMs = 600_000): Access => ({
     caller: {
       name: 'someone',

@@ -6,7 +6,6 @@ import { Cache } from '../../../src/upstream/cache/cache.ts';
 import type { WatchedChange } from '../../../src/upstream/cache/watches.ts';
 import { Client } from '../../../src/upstream/client.ts';
 import type { Access } from '../../../src/upstream/operation.ts';
-import { Reader } from '../../../src/upstream/reader.ts';
 import { Receipt } from '../../../src/upstream/receipt.ts';
 import type { Read, Write } from '../../../src/upstream/request.ts';
 import { scriptedApi } from '../../support/scripted-upstream.ts';
@@ -101,7 +100,7 @@ export function startWatchWorld({ rateLimit = 30, maxBytes = 10_000_000 } = {}) 
     credential,
     ...(watches && { mode: watched }),
   });
-  const reader = new Reader(client);
+  const reader = client;
   const world = {
     client,
     reader,

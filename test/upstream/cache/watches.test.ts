@@ -115,12 +115,12 @@ describe('What is watched', () => {
     expect(budget?.queuedIn('refresh')).toBeGreaterThan(10);
     expect(budget?.queuedIn('refresh')).toBeLessThanOrEqual(refreshesOf(world));
     for (const watch of watches.filter((_, n) => n % 2 === 0)) watch.end();
-    expect(world.client.watched).toBe(60);
+    expect(world.client.refresher.watches.size).toBe(60);
     for (const watch of watches) {
       watch.end();
       watch.end();
     }
-    expect(world.client.watched).toBe(0);
+    expect(world.client.refresher.watches.size).toBe(0);
     expect(budget?.queuedIn('refresh')).toBe(0);
     world.log.length = 0;
     await world.clock.advance(3_600_000);

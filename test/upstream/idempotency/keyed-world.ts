@@ -16,7 +16,6 @@ import type { KeyedReport } from '../../../src/upstream/idempotency/idempotency-
 import { Records } from '../../../src/upstream/idempotency/records.ts';
 import { Lists } from '../../../src/upstream/lists/pages.ts';
 import type { Caller } from '../../../src/upstream/operation.ts';
-import { Reader } from '../../../src/upstream/reader.ts';
 import { Receipt } from '../../../src/upstream/receipt.ts';
 import { createDispatcher } from '../../../src/upstream/wire/undici.ts';
 import { PLENTY } from '../../support/gateway.ts';
@@ -159,7 +158,7 @@ export class KeyedProcess {
       records,
       ...more,
     });
-    this.lists = new Lists(new Reader(this.client), 10);
+    this.lists = new Lists(this.client, 10);
     onTestFinished(() => dispatcher.destroy());
   }
 

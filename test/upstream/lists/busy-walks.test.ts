@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { Client } from '../../../src/upstream/client.ts';
 import { Lists } from '../../../src/upstream/lists/pages.ts';
 import { readWhole } from '../../../src/upstream/lists/views/whole.ts';
 import { readWindow, type WindowArguments } from '../../../src/upstream/lists/window.ts';
 import type { Access } from '../../../src/upstream/operation.ts';
-import type { Reader } from '../../../src/upstream/reader.ts';
 import { Receipt } from '../../../src/upstream/receipt.ts';
 import type { DecodeContext, List, Page, Read, Row } from '../../../src/upstream/request.ts';
 import { rounds } from '../../support/rounds.ts';
@@ -61,7 +61,7 @@ function busyList(rows: number[], { before, keeps, pageSize }: BusyOptions) {
     inFlight: () => false,
     prefetches: () => false,
     upstream: 'LINKS',
-  } as unknown as Reader;
+  } as unknown as Client;
   const access: Access = {
     caller: {
       name: 'a',

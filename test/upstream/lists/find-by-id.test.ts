@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { EntryState } from '../../../src/upstream/cache/cache.ts';
+import type { Client } from '../../../src/upstream/client.ts';
 import { findById } from '../../../src/upstream/lists/find-by-id.ts';
 import { Lists } from '../../../src/upstream/lists/pages.ts';
 import type { Access } from '../../../src/upstream/operation.ts';
-import type { Reader } from '../../../src/upstream/reader.ts';
 import { Receipt } from '../../../src/upstream/receipt.ts';
 import type { List, Page, Read, Row } from '../../../src/upstream/request.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
@@ -124,7 +124,7 @@ const withSingle: List<Row> = {
 /** Ids 1 to 35 on four pages. */
 function createWorld(ids = Array.from({ length: 35 }, (_, n) => n + 1)) {
   const client = new FakeClient(ids);
-  const lists = new Lists(client as unknown as Reader, SIZE);
+  const lists = new Lists(client as unknown as Client, SIZE);
   const access: Access = {
     caller: {
       name: 'someone',

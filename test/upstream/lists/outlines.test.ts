@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import type { Client } from '../../../src/upstream/client.ts';
 import { Outlines } from '../../../src/upstream/lists/outlines.ts';
 import { Lists } from '../../../src/upstream/lists/pages.ts';
 import type { Access } from '../../../src/upstream/operation.ts';
-import type { Reader } from '../../../src/upstream/reader.ts';
 import { Receipt } from '../../../src/upstream/receipt.ts';
 import type { List, Page, Read, Row } from '../../../src/upstream/request.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
@@ -46,7 +46,7 @@ function createLists() {
     peek: () => undefined,
     inFlight: () => false,
   };
-  const lists = new Lists(client as unknown as Reader, 1, outlines);
+  const lists = new Lists(client as unknown as Client, 1, outlines);
   const askedFor = (list = listOf()) => [...lists.outline(list, access).asked];
   return { lists, outlines, state, askedFor };
 }
@@ -105,7 +105,7 @@ describe('What is remembered of lists', () => {
     const peek = () => {
       throw new Error('not cached');
     };
-    const lists = new Lists({ read: peek } as unknown as Reader, 1, outlines);
+    const lists = new Lists({ read: peek } as unknown as Client, 1, outlines);
     for (const number of [1, 2]) {
       expect(() => lists.page(listOf(), number, access)).toThrow('not cached');
     }

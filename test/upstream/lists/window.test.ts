@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { Client } from '../../../src/upstream/client.ts';
 import { decodeCursor, encodeCursor } from '../../../src/upstream/lists/cursor.ts';
 import { findById } from '../../../src/upstream/lists/find-by-id.ts';
 import { Lists } from '../../../src/upstream/lists/pages.ts';
 import { readWindow, type WindowArguments } from '../../../src/upstream/lists/window.ts';
 import type { Access } from '../../../src/upstream/operation.ts';
-import type { Reader } from '../../../src/upstream/reader.ts';
 import { Receipt } from '../../../src/upstream/receipt.ts';
 import type { List, Page, Read, Row } from '../../../src/upstream/request.ts';
 import { rounds } from '../../support/rounds.ts';
@@ -70,7 +70,7 @@ function createSource(rows: number[], habits: Habits, { pageSize = 100, keeps = 
     inFlight: () => false,
     hasSaved: () => false,
     prefetches: () => false,
-  } as unknown as Reader;
+  } as unknown as Client;
   const list: List<Row> = {
     resource: 'items',
     tags: ['rows'],

@@ -2,8 +2,10 @@ import { inBackground } from '../../../scheduling/at-once.ts';
 import { type Clock, momentOf } from '../../../scheduling/clock.ts';
 import { loopTurns } from '../../../scheduling/loop-turns.ts';
 import type { Store } from '../../../store/store.ts';
+import type { Read } from '../../request.ts';
 import type { Answer, Cache, CacheEntry } from '../cache.ts';
 import type { Generations, WriteKind } from '../generations.ts';
+import type { KeyedRead } from '../key.ts';
 import { type KeySealing, rowOf } from './key-sealing.ts';
 
 /** `cache/<kind>/<name of the key>/<name>` */
@@ -38,13 +40,16 @@ interface SavedKey {
   readonly writes: [row: string, value: Buffer][];
 }
 
-/** An entry that is not in the store yet. */
-interface Unsaved {
-  readonly key: string;
+/** An entry to be saved. */
+interface Saved extends Pick<KeyedRead, 'key' | 'read'> {
   readonly entry: CacheEntry;
-  readonly name: string;
   readonly bytes: number;
   readonly sealing: KeySealing;
+}
+
+/** An entry that is not in the store yet. */
+interface Unsaved extends Omit<Saved, 'read'> {
+  readonly name: string;
 }
 
 /**
@@ -90,11 +95,6 @@ export class SavedCache {
     return this.#keys.size === 0;
   }
 
-  /** Whether loaded entries of a key are not in the cache. */
-  has({ name }: KeySealing): boolean {
-    return this.#keys.has(name);
-  }
-
   /** Adds the writes of the process before that concern a key, before it is first used. */
   use(sealing: KeySealing): void {
     const { generations, store } = this.#options;
@@ -107,7 +107,10 @@ export class SavedCache {
       if (isSend) store.delete(row);
       // It is not known which entries are outdated.
       if (!Array.isArray(tags))
-        for (const name of key?.entries.keys() ?? []) this.remove(sealing, name);
+        for (const name of key?.entries.keys() ?? []) {
+          this.#forget(sealing, name);
+          this.#delete(rowName('entry', sealing, name));
+        }
       else if (isSend) this.#put('touched', tags, generation, sealing);
       if (Array.isArray(tags)) {
         const kind = kindOf(row) === 'doubted' ? 'doubted' : 'touched';
@@ -122,8 +125,21 @@ export class SavedCache {
     if (key?.entries.size === 0) this.#keys.delete(sealing.name);
   }
 
-  /** Opens the saved entry of a name; undefined if there is none. */
-  find(sealing: KeySealing, name: string): Answer | undefined {
+  /**
+   * Opens the saved response to a read, for `adopt` to add it to the cache, and returns what `adopt` returns; false
+   * if there is none.
+   */
+  recall(sealing: KeySealing, read: Read<unknown>, adopt: (answer: Answer) => boolean): boolean {
+    if (!this.#keys.has(sealing.name)) return false;
+    const name = sealing.nameOfRead(read);
+    const answer = this.#find(sealing, name);
+    const isAdopted = answer !== undefined && adopt(answer);
+    this.#forget(sealing, name);
+    if (!isAdopted) this.#delete(rowName('entry', sealing, name));
+    return isAdopted;
+  }
+
+  #find(sealing: KeySealing, name: string): Answer | undefined {
     const found = this.#keys.get(sealing.name)?.entries.get(name);
     if (!found) return undefined;
     const { now, wall } = momentOf(this.#options.clock);
@@ -136,23 +152,18 @@ export class SavedCache {
     return { value, bytes, stamp: { storedAt: now - (wall - storedAt), generation } };
   }
 
-  /** Forgets a loaded entry: it is in the cache. */
-  adopted(sealing: KeySealing, name: string): void {
+  /** Forgets a loaded entry: it is in the cache, or outdated. */
+  #forget(sealing: KeySealing, name: string): void {
     const key = this.#keys.get(sealing.name);
     key?.entries.delete(name);
     if (key?.entries.size === 0) this.#keys.delete(sealing.name);
   }
 
-  /** Removes an entry, which is outdated. */
-  remove(sealing: KeySealing, name: string): void {
-    this.adopted(sealing, name);
-    this.#delete(rowName('entry', sealing, name));
-  }
-
   /** Saves an entry of the cache, in a later turn of the event loop. */
-  save(unsaved: Unsaved): void {
-    this.adopted(unsaved.sealing, unsaved.name);
-    this.#unsaved.push(unsaved);
+  save({ bytes, entry, key, read, sealing }: Saved): void {
+    const name = sealing.nameOfRead(read);
+    this.#forget(sealing, name);
+    this.#unsaved.push({ bytes, entry, key, name, sealing });
     if (!this.#isSaving) inBackground(this.#saveAll());
   }
 
