@@ -198,7 +198,8 @@ export class CachedReads {
     served: boolean,
   ): void {
     if (bulk || ingredient.of.read.page?.reload) return;
-    receipt.refreshing(this.#options.refresher.asked(ingredient, served));
+    const started = this.#options.refresher.asked(ingredient, served);
+    if (started > 0) receipt.refreshing(started);
   }
 
   /** An entry is a part of the response of an operation. */

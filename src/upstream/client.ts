@@ -108,7 +108,7 @@ export class Client {
       upstream,
       clock,
       cache,
-      budget: (credential) => budgets.lookAt(credential),
+      budgets,
       outOfOrder: () => wire.heldBack !== undefined,
       refresh: (of, forWhom) => this.#fetcher.refresh(of, forWhom),
       takeBack: (key) => inFlight.takeBack(key),

@@ -206,7 +206,10 @@ export class Source {
   ): AtOnce<Connection<R> | null> {
     const connect = (read: Window<R> | null) => read && new Connection(read);
     const read = readWindow(source, window, view);
-    if (!(read instanceof Promise)) return andThen(this.#turnFor(read), connect);
+    if (!(read instanceof Promise)) {
+      const window = this.#turnFor(read);
+      return window instanceof Promise ? window.then(connect) : connect(window);
+    }
     const { resource } = source.list;
     return this.#batching.underWay.track(resource, async () =>
       connect(await this.#turnFor(await read)),

@@ -3,6 +3,7 @@ import { BoundedMap } from '../../bounded-map.ts';
 import type { UpstreamName } from '../../errors.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import type { Budget } from '../budget/budget.ts';
+import type { Budgets } from '../budget/budgets.ts';
 import type { Stamp } from '../request.ts';
 import type { Cache, Freshness, Hit } from './cache.ts';
 import { type KeyedRead, readLength } from './key.ts';
@@ -12,7 +13,7 @@ interface RefresherOptions {
   readonly upstream: UpstreamName;
   readonly clock: Clock;
   readonly cache: Cache;
-  readonly budget: (credential: Credential) => Budget;
+  readonly budgets: Pick<Budgets, 'lookAt'>;
   /** Whether the circuit breaker is open. */
   readonly outOfOrder: () => boolean;
   /** Sends a request for a newer response, and returns true, unless one is in flight or it may not be sent. */
@@ -45,7 +46,7 @@ interface Timed {
 }
 
 /** An entry that was read, in its state at that time. */
-interface Asked extends Pick<Hit, 'ageMs' | 'state'>, Pick<Timed, 'freshness'> {
+interface Asked extends Pick<Hit, 'ageMs' | 'state'>, Timed {
   readonly of: KeyedRead;
 }
 
@@ -100,22 +101,22 @@ export class Refresher {
     if (this.isBackingOff(key) && !this.isUnsettled(key, hit)) return true;
     if (state === 'fallback') return false;
     // With free slots, a short wait returns a new response; just after its ttl, the old one is sufficient.
-    return ageMs < 2 * entry.freshness.ttlMs || !this.#options.budget(credential).idle;
+    return ageMs < 2 * entry.freshness.ttlMs || !this.#options.budgets.lookAt(credential).idle;
   }
 
   /**
    * A reader asked for an entry. Refreshes it if it is due and was served, because others are read anyway. Returns the
    * number of refreshes that it has started.
    */
-  asked({ ageMs, freshness, of, state }: Asked, served: boolean): number {
-    const now = this.#options.clock.now();
+  asked({ ageMs, freshness, of, stamp, state }: Asked, served: boolean): number {
+    const now = stamp.storedAt + ageMs;
     const asks = this.#interest.asked(of, now);
     const started = this.#keepRound(of.credential, now, 'readers');
     // Most entries are fresh, and need no further check.
     const isEarly = ageMs < AHEAD_SHARE * freshness.ttlMs;
     if (isEarly || state === 'fallback' || !served) return started;
     if (this.isBackingOff(of.key) || this.#options.outOfOrder()) return started;
-    const isAhead = () => asks >= HOT_ASKS && this.#options.budget(of.credential).idle;
+    const isAhead = () => asks >= HOT_ASKS && this.#options.budgets.lookAt(of.credential).idle;
     if (state !== 'stale' && !isAhead()) return started;
     return started + (this.#options.refresh(of, 'readers') ? 1 : 0);
   }
@@ -173,7 +174,7 @@ export class Refresher {
    */
   #keepRound(credential: Credential, now: number, forWhom: RefreshedFor): number {
     const { cache } = this.#options;
-    const budget = this.#options.budget(credential);
+    const budget = this.#options.budgets.lookAt(credential);
     if (now - (this.#checkedAt.get(budget) ?? Number.NEGATIVE_INFINITY) < ROUND_CHECK_MS) return 0;
     this.#checkedAt.set(budget, now);
     const perRefreshMs = budget.windowMs / budget.refreshesPerWindow;

@@ -1,7 +1,6 @@
-import type { Credential } from '../../auth/credential.ts';
 import { BoundedMap } from '../../bounded-map.ts';
 import { type Clock, Deadline } from '../../scheduling/clock.ts';
-import type { Budget } from '../budget/budget.ts';
+import type { Budgets } from '../budget/budgets.ts';
 import { inTurns } from '../budget/law/callers/turns.ts';
 import type { Cache, Hit } from './cache.ts';
 import type { KeyedRead } from './key.ts';
@@ -25,7 +24,7 @@ interface Placed<T> {
 export interface WatchedRoundOptions {
   readonly clock: Clock;
   readonly cache: Cache;
-  readonly budget: (credential: Credential) => Budget;
+  readonly budgets: Pick<Budgets, 'lookAt'>;
   /** Whether the circuit breaker is open. */
   readonly outOfOrder: () => boolean;
   /** Until when a key backs off, on `clock.now()`. */
@@ -117,7 +116,7 @@ export class WatchedRound {
     const restMs = this.#restMs(key, hit);
     if (restMs > 0) return restMs;
     if (this.#options.outOfOrder()) return null;
-    const { refreshesPerWindow, windowMs } = this.#options.budget(credential);
+    const { refreshesPerWindow, windowMs } = this.#options.budgets.lookAt(credential);
     // Entries that became due since the scan are after the others.
     const place =
       this.#places.get(key)?.place ?? this.#lines.get(credential.partition)?.length ?? 0;
@@ -188,7 +187,7 @@ export class WatchedRound {
     for (const line of this.#lines.values()) {
       const [first] = line;
       if (!first) continue;
-      const { refreshesPerWindow } = this.#options.budget(first.credential);
+      const { refreshesPerWindow } = this.#options.budgets.lookAt(first.credential);
       for (const of of line.slice(0, refreshesPerWindow)) this.#options.refresh(of);
     }
   }

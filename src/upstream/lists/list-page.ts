@@ -9,7 +9,7 @@ import type {
   Row,
 } from '../request.ts';
 import type { PageConsistency, Received } from './consistency/page-consistency.ts';
-import { isRepeated, pageEndOf, totalOf } from './consistency/page-end.ts';
+import { isRepeated, type PageEnd, pageEndOf, totalOf } from './consistency/page-end.ts';
 
 /** Additional properties of the read of a page. */
 export type PageReadOptions = Partial<
@@ -162,20 +162,24 @@ export function wholePage<R extends Row>(
   };
 }
 
+/** How a page was requested, and what it says of the end of its list. */
+interface ArrivedPage {
+  readonly number: number;
+  readonly pageSize: number;
+  readonly writes: number;
+  readonly end: PageEnd;
+}
+
 /** The page of a list in a response; `pageSize` rows were requested. */
 export function listPageOf<R extends Row>(
   list: List<R>,
   page: Page<R>,
-  {
-    number,
-    pageSize,
-    writes,
-  }: { readonly number: number; readonly pageSize: number; readonly writes: number },
+  { end, number, pageSize, writes }: ArrivedPage,
 ): ListPage<R> {
   const { total, placeholder = null, arrival, distinct = false } = page;
   if (!list.paged) return wholePage(page.rows, { total, placeholder, arrival, distinct, writes });
   const perPage = page.perPage ?? pageSize;
-  const { last, certain } = pageEndOf(page, number, pageSize);
+  const { last, certain } = end;
   const rows = isRepeated(page, number) ? [] : page.rows;
   return { number, rows, last, perPage, total, certain, placeholder, arrival, distinct, writes };
 }

@@ -108,16 +108,18 @@ export class Lists {
       this.#isNotThere(asked);
       return absent;
     }
-    const listPage = listPageOf(list, page, { number, pageSize: this.pageSize, writes });
+    const { pageSize } = this;
+    const end = pageEndOf(page, number, pageSize);
+    const listPage = listPageOf(list, page, { end, number, pageSize, writes });
     if (listPage.placeholder) {
       this.#isNotThere(asked);
-      return { ...listPage, perPage: list.paged ? (outline.perPage ?? this.pageSize) : 1 };
+      return { ...listPage, perPage: list.paged ? (outline.perPage ?? pageSize) : 1 };
     }
     // Only an existing page is searched again.
     const isThere = listPage.rows.length > 0 || number === 1;
     if (isThere) outline.perPage = listPage.perPage;
     if (list.paged) outline.surePerPage = surePerPageAfter(listPage, page, outline.surePerPage);
-    outline.lastPage = lastPageAfter(listPage, pageEndOf(page, number, this.pageSize).lastPage, {
+    outline.lastPage = lastPageAfter(listPage, end.lastPage, {
       before: outline.lastPage,
       follows: outline.asked.has(number - 1),
     });
@@ -155,6 +157,10 @@ export class Lists {
     return reading;
   }
 
+  #readOf<R extends Row>(list: List<R>, number: number, { credential }: Looking): PageRead<R> {
+    return this.#pageRead(list, number, this.#outlines.of(list, credential.partition));
+  }
+
   /** The read of a page: the same object each time, unless its properties differ. */
   #pageRead<R extends Row>(
     list: List<R>,
@@ -186,8 +192,8 @@ export class Lists {
 
   /** Whether a page is cached with rows on it, or in flight for another reader. */
   #isKnown(list: List<Row>, number: number, access: Access): boolean {
-    const rows = this.peek(list, number, access)?.rows ?? [];
-    return rows.length > 0 || this.inFlight(list, number, access);
+    if (this.inFlight(list, number, access)) return true;
+    return (this.peek(list, number, access)?.rows ?? []).length > 0;
   }
 
   /**
@@ -244,8 +250,7 @@ export class Lists {
 
   /** See `Client.refresh`. */
   refresh(list: List<Row>, number: number, credential: Credential): boolean {
-    const outline = this.#outlines.of(list, credential.partition);
-    return this.client.refresh(this.#pageRead(list, number, outline), credential);
+    return this.client.refresh(this.#readOf(list, number, { credential }), credential);
   }
 
   /** The cache entry of a page in any state: for choosing what to read, not for reading it. */
@@ -254,8 +259,7 @@ export class Lists {
     number: number,
     looking: Looking,
   ): Hit<Page<R> | null> | undefined {
-    const outline = this.#outlines.of(list, looking.credential.partition);
-    return this.client.peek(this.#pageRead(list, number, outline), looking);
+    return this.client.peek(this.#readOf(list, number, looking), looking);
   }
 
   /** The cached page, without refreshing it: see `Client.cachedValue`. */
@@ -264,8 +268,7 @@ export class Lists {
     number: number,
     access: Access,
   ): Page<R> | null | undefined {
-    const outline = this.#outlines.of(list, access.credential.partition);
-    return this.client.cachedValue(this.#pageRead(list, number, outline), access);
+    return this.client.cachedValue(this.#readOf(list, number, access), access);
   }
 
   /** The page if the cache has it, and not only as a fallback, under the same conditions. */
@@ -276,7 +279,7 @@ export class Lists {
 
   /** Whether the page is in flight, so that it can be shared. */
   inFlight<R extends Row>(list: List<R>, number: number, access: Access): boolean {
-    return this.client.inFlight(this.#pageRead(list, number, this.outline(list, access)), access);
+    return this.client.inFlight(this.#readOf(list, number, access), access);
   }
 
   /** Forgets the outlines of the lists of a partition. */

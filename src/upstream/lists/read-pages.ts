@@ -173,6 +173,7 @@ export class ReadPages<R extends Row> implements WalkedPages<R> {
 
   /** @throws GatewayError see `PageComparison.outdated`. */
   forgetOutdated(): boolean {
+    if (this.#pages.size < 2) return false;
     const outdated = this.#comparison.outdated(this.#pages);
     for (const number of outdated) this.#pages.delete(number);
     return outdated.size > 0;
