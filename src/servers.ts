@@ -19,15 +19,16 @@ import { createJobDataRoute, type JobDownload } from './files/job-data.ts';
 import { UploadPlaces } from './files/upload-places.ts';
 import type { GraphContext } from './graph/context.ts';
 import {
-  type ContextFactory,
-  createContextFactory,
+  type Contexts,
+  contextOfRequest,
+  createContexts,
   createSources,
   type Sources,
 } from './graphql/context.ts';
-import { JobExecutor } from './graphql/job-executor.ts';
+import { DryRuns } from './graphql/dry-runs.ts';
 import { OperationTexts } from './graphql/limits/operation-texts.ts';
-import { OperationParser } from './graphql/limits/parsed-operation.ts';
 import { createMaskError, type MaskError } from './graphql/mask-error.ts';
+import { Operations } from './graphql/operations.ts';
 import { gatewayPlugins } from './graphql/plugins.ts';
 import { schemaAccess } from './graphql/schema-access.ts';
 import { createSchemaPages } from './graphql/schema-page.ts';
@@ -91,11 +92,12 @@ interface Shared {
   readonly bodyLimits: BodyLimits;
   readonly bodyPool: BodyPool;
   readonly callers: Callers;
-  readonly contexts: ContextFactory;
+  readonly contexts: Contexts;
+  readonly dryRuns: DryRuns;
   readonly jobs: Jobs;
   readonly live: LiveHub;
   readonly maskError: MaskError;
-  readonly parser: OperationParser;
+  readonly operations: Operations;
   readonly door: Door;
   readonly sources: Sources;
   readonly texts: OperationTexts;
@@ -168,7 +170,7 @@ function createShared(config: Config, parts: Parts): Shared {
     { backend: backends.market, key: keys.MARKET },
   );
   const { exposeUserApiKeys, uploadInlineMaxBytes } = config;
-  const contexts = createContextFactory({
+  const contexts = createContexts({
     callers,
     sources,
     clock,
@@ -185,8 +187,19 @@ function createShared(config: Config, parts: Parts): Shared {
     (error) => events.emit('defect', { error, requestId: currentRequestId() }),
     { suggestions: access === 'all' },
   );
-  const parser = new OperationParser({ schema, texts, maskError });
-  const jobs = createJobs(config, parts, { authenticate, contexts, maskError, parser });
+  const dryRuns = new DryRuns();
+  const { persistedOperations } = config;
+  const operations = new Operations({
+    schema,
+    texts,
+    contexts,
+    dryRuns,
+    maskError,
+    clock,
+    events,
+    persistedOperations,
+  });
+  const jobs = createJobs(config, parts, { authenticate, operations });
   const maxBytes = answerBytes(config.cacheMaxBytes);
   return {
     authenticate,
@@ -198,7 +211,8 @@ function createShared(config: Config, parts: Parts): Shared {
     live: createLive(config, { clock, digest, telemetry }),
     jobs,
     maskError,
-    parser,
+    dryRuns,
+    operations,
     door: new Door({
       authenticate,
       hostGuard: createHostGuard(config.host, config.allowedHosts),
@@ -215,27 +229,18 @@ function createShared(config: Config, parts: Parts): Shared {
 }
 
 function createJobs(
-  { jobsKeepMs, jobsMax, jobsMaxPerCaller, persistedOperations }: Config,
+  { jobsKeepMs, jobsMax, jobsMaxPerCaller }: Config,
   { backends, clock, storedJobs: stored, keys, telemetry: { events } }: Parts,
-  {
-    authenticate,
-    contexts,
-    maskError,
-    parser,
-  }: { readonly authenticate: Authenticator } & Pick<Shared, 'contexts' | 'maskError' | 'parser'>,
+  { authenticate, operations }: Pick<Shared, 'authenticate' | 'operations'>,
 ): Jobs {
   return new Jobs({
     clock,
     schema,
     stored,
     limits: { most: jobsMax, mostPerCaller: jobsMaxPerCaller, keepMs: jobsKeepMs },
-    operations: new JobExecutor({
-      contexts,
-      maskError,
-      parser,
-      clock,
-      schema,
-      persistedOperations,
+    operations: {
+      parse: (text, variables) => operations.parseForJob(text, variables),
+      execute: (operation, terms) => operations.execute(operation, terms),
       forecastMs(upstream, calls, callerClass = DEFAULT_CLASS) {
         const client = backends.clients.find((each) => each.upstream === upstream);
         const budget = client?.budgets.lookAt(keys[upstream].credential);
@@ -244,7 +249,7 @@ function createJobs(
           Number.POSITIVE_INFINITY
         );
       },
-    }),
+    },
     // Callers without a token file keep the permissions that they had when they started a job.
     viewerOf(owner) {
       const viewer = authenticate.named ? authenticate.named(owner.name) : owner;
@@ -278,12 +283,15 @@ function createLive(
 function createGraphql(
   config: Config,
   { clock, telemetry }: Parts,
-  { answers, bodyLimits, bodyPool, callers, contexts, door, live, maskError, texts }: Shared,
+  shared: Shared,
 ): Servers['graphql'] {
+  const { answers, bodyLimits, bodyPool, callers, contexts, door, dryRuns, live } = shared;
+  const { maskError, texts } = shared;
   const plugins = gatewayPlugins({
     answers,
     hub: live,
     contexts,
+    dryRuns,
     maskError,
     door,
     callers,
@@ -295,7 +303,12 @@ function createGraphql(
     clock,
     events: telemetry.events,
   });
-  return createGraphqlServer({ schema, createContext: contexts.create, plugins, maskError });
+  return createGraphqlServer({
+    schema,
+    createContext: (initial) => contextOfRequest(initial, contexts),
+    plugins,
+    maskError,
+  });
 }
 
 /** The other parts of the HTTP server. */
@@ -349,7 +362,7 @@ function httpOptions(
     }),
     mcp: config.mcp.on
       ? {
-          messages: createMcp(config, parts, shared, graphql),
+          messages: createMcp(config, parts, shared),
           metadata: config.auth.mode === 'jwt' ? createMetadataRoute(config.auth.issuer) : null,
         }
       : null,
@@ -407,9 +420,8 @@ function createMcp(
   config: Config,
   { clock, telemetry: { events } }: Parts,
   shared: Shared,
-  graphql: Servers['graphql'],
 ): McpRoute {
-  const { bodyPool, jobs, maskError, parser } = shared;
+  const { bodyPool, jobs, maskError, operations } = shared;
   return createMcpRoute({
     clock,
     hasProvider: config.auth.mode === 'jwt',
@@ -427,12 +439,7 @@ function createMcp(
         },
         complain: (sentence) => events.emit('complaint', { sentence }),
         find: (viewer, id) => jobs.find(viewer, id),
-        graph: {
-          schema,
-          parser,
-          persistedOperations: config.persistedOperations,
-          fetch: (request, context) => graphql.fetch(request, context),
-        },
+        graph: { schema, operations, persistedOperations: config.persistedOperations },
         maskError,
         mayChange: config.mcp.mayChange,
       });

@@ -130,7 +130,7 @@ async function answer(
     signal,
   });
   const requestId = String(request.headers['x-request-id']);
-  const call = { admission, viewer: asAgent(viewer), requestId, signal };
+  const call = { viewer: asAgent(viewer), requestId, signal };
   await send(await handler.handle(web, body, call), response);
 }
 

@@ -1,4 +1,4 @@
-import type { GraphAnswer } from './agent-graph.ts';
+import type { OperationOutcome } from '../graphql/operations.ts';
 import { ToolError } from './tool-error.ts';
 import type { ToolOutcome } from './tools/tool.ts';
 
@@ -9,7 +9,7 @@ export const MAX_RESULT_BYTES = 32 * 1024;
  * The result of a query: data and errors as JSON. A query without data is an error.
  * @throws ToolError `RESULT_TOO_LARGE` for more than 32 kB of data, with the `first` that would fit.
  */
-export function resultOfQuery(answer: GraphAnswer): ToolOutcome {
+export function resultOfQuery(answer: OperationOutcome): ToolOutcome {
   const { data } = answer;
   const bytes = bytesOf(data);
   if (bytes > MAX_RESULT_BYTES) throw tooLarge(data, bytes);
@@ -17,10 +17,10 @@ export function resultOfQuery(answer: GraphAnswer): ToolOutcome {
 }
 
 /** The result of a mutation. Data that is too large is left out: the change was made, and its data can be read. */
-export function resultOfMutation(answer: GraphAnswer): ToolOutcome {
-  const { data, outcomes } = answer;
+export function resultOfMutation(answer: OperationOutcome): ToolOutcome {
+  const { data, keyed } = answer;
   const isTooLarge = bytesOf(data) > MAX_RESULT_BYTES;
-  const [replayed] = outcomes.filter(({ outcome }) => outcome === 'REPLAYED');
+  const [replayed] = (keyed?.reports ?? []).filter(({ outcome }) => outcome === 'REPLAYED');
   const empty = Object.entries(data ?? {}).filter(([, value]) => isEmptyObject(value));
   return outcomeOf(isTooLarge ? { ...answer, data: {} } : answer, [
     replayed
@@ -36,9 +36,10 @@ export function resultOfMutation(answer: GraphAnswer): ToolOutcome {
 }
 
 function outcomeOf(
-  { data, errors, messages, upstream }: GraphAnswer,
+  { data, errors, receipt }: OperationOutcome,
   hints: readonly (string | null)[],
 ): ToolOutcome {
+  const messages = receipt.messages.all;
   const json = {
     data,
     ...(errors.length > 0 ? { errors } : {}),
@@ -47,10 +48,10 @@ function outcomeOf(
   const lines = [JSON.stringify(json), ...hints.filter((hint) => hint !== null)];
   const isEmpty = data === null || Object.values(data).every((value) => value === null);
   const isError = errors.length > 0 && isEmpty;
-  return { text: lines.join('\n'), isError, cost: upstream };
+  return { text: lines.join('\n'), isError, cost: receipt.summary };
 }
 
-function tooLarge(data: GraphAnswer['data'], bytes: number): ToolError {
+function tooLarge(data: OperationOutcome['data'], bytes: number): ToolError {
   const first = rowsThatFit(data);
   const advice =
     first > 0

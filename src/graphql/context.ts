@@ -5,19 +5,19 @@ import type { OwnKey } from '../config/own-key.ts';
 import { UpstreamFailure } from '../errors.ts';
 import type { GraphContext } from '../graph/context.ts';
 import { Source } from '../graph/rows/source.ts';
-import { asksForDryRun, type Callers, dryRunHeader } from '../http/door/caller.ts';
+import {
+  asksForDryRun,
+  type Callers,
+  type CallerTerms,
+  dryRunHeader,
+} from '../http/door/caller.ts';
 import type { Jobs } from '../jobs/jobs.ts';
 import { account } from '../links/account/account.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { Client } from '../upstream/client.ts';
 import { DryRun } from '../upstream/dry-run/dry-run.ts';
 import type { Lists } from '../upstream/lists/pages.ts';
-import {
-  Admittance,
-  type Caller,
-  type ExecutionMode,
-  type ReadWatcher,
-} from '../upstream/operation.ts';
+import { Admittance, type Caller, type ExecutionMode } from '../upstream/operation.ts';
 import type { Usage } from '../usage/usage.ts';
 import type { ServerContext } from './request-record.ts';
 
@@ -90,57 +90,38 @@ function listsOf(backend: Backend | null, mode: ExecutionMode | undefined): List
   return mode?.kind === 'planned' ? backend.lists.forDryRun() : backend.lists;
 }
 
-/** Builds the contexts of operations. */
-export interface ContextFactory {
-  /**
-   * For the normal execution of an operation.
-   * @throws TypeError for an operation without authentication, which is a bug and not an anonymous caller.
-   */
-  readonly create: (initial: YogaInitialContext & ServerContext) => GraphContext;
-  /** Of one run of a live query. */
-  readonly live: (viewer: Viewer, terms: LiveTerms) => GraphContext;
-  /** Of an operation of a job. */
-  readonly job: (viewer: Viewer, terms: JobTerms) => GraphContext;
-}
+/** Builds the context of an operation. */
+export type Contexts = (viewer: Viewer, terms: ContextTerms) => GraphContext;
 
-/** How an operation of a job is executed. */
-interface JobTerms {
-  /** See `Caller.bulk`. */
-  readonly acceptsFrom: number;
-  readonly signal: AbortSignal;
-  /** Present if it is only priced. */
-  readonly dryRun?: DryRun;
-}
-
-/** How a live query is run. */
-interface LiveTerms {
-  readonly watcher: ReadWatcher;
-  readonly signal: AbortSignal;
+/** How an operation is executed. */
+export interface ContextTerms extends Pick<Caller, 'bulk'>, CallerTerms {
+  readonly mode?: ExecutionMode | undefined;
   /** Whether it may wait for its turn for a whole window and more: there is an older result to look at. */
-  readonly isPatient: boolean;
+  readonly isPatient?: boolean;
 }
 
-/** Makes the one factory of a gateway. */
-export function createContextFactory(options: {
+/** Makes the contexts of a gateway. */
+export function createContexts(options: {
   readonly callers: Callers;
   readonly sources: Sources;
   readonly clock: Clock;
   readonly exposeUserApiKeys: boolean;
-  /** The jobs, whose operations need this factory. */
+  /** The jobs, whose operations need these contexts. */
   readonly jobs: () => Jobs;
   readonly usage: Usage;
   readonly uploadInlineMaxBytes: number;
-  /** For how long a run waits for its turn when there is an older result to look at, in milliseconds. */
+  /** For how long a patient operation waits for its turn, in milliseconds. */
   readonly patienceMs: number;
-}): ContextFactory {
-  const { callers, clock, exposeUserApiKeys, patienceMs, sources } = options;
-  const { jobs, uploadInlineMaxBytes, usage } = options;
-  const contextOf = (viewer: Viewer, caller: Caller, mode?: ExecutionMode): GraphContext => {
-    const { links, market } = sources(viewer, caller, mode);
+}): Contexts {
+  const { callers, clock, exposeUserApiKeys, jobs, patienceMs, sources } = options;
+  const { uploadInlineMaxBytes, usage } = options;
+  return (viewer, { bulk, isPatient = false, maxCalls, mode, prefer, signal }) => {
+    const known = callers.callerOf(viewer, { prefer, signal, maxCalls });
+    const maxWaitMs = isPatient ? Math.max(known.maxWaitMs, patienceMs) : known.maxWaitMs;
+    const caller = { ...known, maxWaitMs, bulk };
     return {
       viewer,
-      links,
-      market,
+      ...sources(viewer, caller, mode),
       receipt: caller.receipt,
       ...(mode?.kind === 'planned' ? { dryRun: mode.dryRun } : {}),
       ...(mode?.kind === 'watched' ? { watcher: mode.watcher } : {}),
@@ -151,24 +132,18 @@ export function createContextFactory(options: {
       uploadInlineMaxBytes,
     };
   };
-  return {
-    create: ({ agent, record, request: { headers, signal } }) => {
-      const { viewer } = record;
-      if (!viewer) throw new TypeError('a request was not authenticated');
-      const terms = { prefer: headers.get('prefer'), signal, maxCalls: agent?.maxCalls };
-      const caller = callers.callerOf(viewer, terms);
-      if (!asksForDryRun(headers.get(dryRunHeader))) return contextOf(viewer, caller);
-      return contextOf(viewer, caller, { kind: 'planned', dryRun: new DryRun() });
-    },
-    live: (viewer, { isPatient, signal, watcher }) => {
-      const caller = callers.callerOf(viewer, { prefer: null, signal });
-      const maxWaitMs = isPatient ? Math.max(caller.maxWaitMs, patienceMs) : caller.maxWaitMs;
-      return contextOf(viewer, { ...caller, maxWaitMs }, { kind: 'watched', watcher });
-    },
-    job: (viewer, { acceptsFrom, dryRun, signal }) => {
-      const caller = callers.callerOf(viewer, { prefer: null, signal });
-      const mode = dryRun && ({ kind: 'planned', dryRun } as const);
-      return contextOf(viewer, { ...caller, bulk: { acceptsFrom } }, mode);
-    },
-  };
+}
+
+/**
+ * The context of a request to `/graphql`.
+ * @throws TypeError for an operation without authentication, which is a bug and not an anonymous caller.
+ */
+export function contextOfRequest(
+  { record: { viewer }, request: { headers, signal } }: YogaInitialContext & ServerContext,
+  contexts: Contexts,
+): GraphContext {
+  if (!viewer) throw new TypeError('a request was not authenticated');
+  const isDryRun = asksForDryRun(headers.get(dryRunHeader));
+  const mode = isDryRun ? ({ kind: 'planned', dryRun: new DryRun() } as const) : undefined;
+  return contexts(viewer, { prefer: headers.get('prefer'), signal, mode });
 }

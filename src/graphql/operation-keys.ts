@@ -17,11 +17,7 @@ import {
 import { BadUserInput } from '../errors.ts';
 import { idempotentDirective } from '../graph/directives/idempotent.ts';
 import { KeyedFields, nameOfKey, type SentKey } from '../graph/keyed/keyed-fields.ts';
-import {
-  checkIdempotencyKey,
-  idempotencyKeyHeader,
-  readIdempotencyKey,
-} from '../http/door/headers/idempotency-key.ts';
+import { checkIdempotencyKey, readIdempotencyKey } from '../http/door/headers/idempotency-key.ts';
 
 /** A valid operation with its variables as they were sent. */
 interface SentOperation {
@@ -31,21 +27,18 @@ interface SentOperation {
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
-/** The headers of a request. */
-type SentHeaders = Pick<Headers, 'get'>;
-
 /**
  * The idempotency keys of an operation: each field of a mutation has that of its directive, otherwise that of the
- * header with the field's number in the order of execution. `null` if there are none, as for each query. All are
+ * header with the field's number in the order of execution. `header` is its text. `null` if there are none, as for each query. All are
  * checked before the first field is executed.
  * @throws BadUserInput `BAD_USER_INPUT` for an invalid key, two keys for one field, one key for two fields, and a field
  * that returns a secret.
  */
-export function keysOfOperation(sent: SentOperation, headers: SentHeaders): KeyedFields | null {
+export function keysOfOperation(sent: SentOperation, header: string | null): KeyedFields | null {
   const { document, operation, schema } = sent;
   const type = schema.getMutationType();
   if (operation.operation !== OperationTypeNode.MUTATION || !type) return null;
-  const ofHeader = readIdempotencyKey(headers.get(idempotencyKeyHeader));
+  const ofHeader = readIdempotencyKey(header);
   if (ofHeader === null && !mayHaveKeys(document)) return null;
   const executed = executedFields(sent, type);
   // The execution reports invalid variables, and executes no field.

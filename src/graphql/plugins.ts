@@ -8,7 +8,8 @@ import type { Callers } from '../http/door/caller.ts';
 import type { LiveHub } from '../live/hub.ts';
 import type { EventStream } from '../observe/event-stream.ts';
 import type { Clock } from '../scheduling/clock.ts';
-import type { ContextFactory } from './context.ts';
+import type { Contexts } from './context.ts';
+import type { DryRuns } from './dry-runs.ts';
 import { type OperationTexts, useOperationLimits } from './limits/operation-texts.ts';
 import type { MaskError } from './mask-error.ts';
 import { useAnswers } from './plugins/use-answers.ts';
@@ -30,9 +31,10 @@ export interface PluginOptions {
   /** The only allowed operations, by id; `null` if all are. */
   readonly persistedOperations: ReadonlyMap<string, string> | null;
   readonly schemaAccess: SchemaAccess;
-  /** Runs live queries; `null` if they are disabled. */
+  /** Runs live queries. */
   readonly hub: LiveHub;
-  readonly contexts: ContextFactory;
+  readonly contexts: Contexts;
+  readonly dryRuns: DryRuns;
   readonly maskError: MaskError;
   readonly answers: RememberedAnswers;
   readonly clock: Clock;

@@ -77,16 +77,6 @@ export interface Observation {
   status: number;
 }
 
-/** The terms of an operation that an agent has sent through `/mcp`. */
-export interface AgentTerms {
-  /** Maximum number of upstream requests to each API; `null` for that of all operations. */
-  readonly maxCalls: number | null;
-  /** Whether its text is one of the gateway itself, which needs not be listed. */
-  readonly isOwn: boolean;
-  /** Whether it is only a dry run before its execution, which is observed instead. */
-  readonly isRehearsal: boolean;
-}
-
 /** What Yoga hands to every hook: one object per request. */
 export interface ServerContext extends SocketContext {
   /** Absent when the request came through `fetch`. */
@@ -97,8 +87,6 @@ export interface ServerContext extends SocketContext {
   readonly maxBodyBytes?: number;
   /** For requests that came the fast path. */
   readonly answerKey?: string | null;
-  /** For operations of agents. */
-  readonly agent?: AgentTerms;
   /** There from the first plugin on. */
   record: RequestRecord;
 }

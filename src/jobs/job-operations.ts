@@ -2,52 +2,47 @@ import type { DocumentNode, GraphQLFormattedError, OperationDefinitionNode } fro
 import type { Viewer } from '../auth/viewer.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { OperationPlan } from '../upstream/dry-run/dry-run.ts';
+import type { BulkTerms } from '../upstream/operation.ts';
+import type { Receipt } from '../upstream/receipt.ts';
 
-/** A valid operation of a job. */
+/** A valid operation, the only one of its document. */
 export interface JobOperation {
   readonly document: DocumentNode;
   readonly operation: OperationDefinitionNode;
 }
 
 /** How a job executes an operation once. */
-export interface JobExecutionTerms {
+export interface JobTerms {
   readonly viewer: Viewer;
-  readonly jobId: string;
+  /** The id by which its upstream requests are logged: that of the job. */
+  readonly requestId: string;
   readonly variables: Readonly<Record<string, unknown>>;
-  /** Cached responses that were requested from this time on serve it, whatever their ttl; on `clock.now()`. */
-  readonly acceptsFrom: number;
+  readonly bulk: BulkTerms;
   readonly signal: AbortSignal;
+  /** Whether it is only priced: no upstream request. */
+  readonly isDryRun?: boolean;
 }
 
 /** The result of an operation of a job. */
-export interface JobExecution {
+export interface JobResult {
   readonly data: Readonly<Record<string, unknown>> | null;
   /** As callers see them, with `extensions.code`. */
   readonly errors: readonly GraphQLFormattedError[];
-  /** Number of upstream requests that were sent for it. */
-  readonly calls: number;
-  /** When the oldest and the newest data were requested, in milliseconds since 1970; `null` without data. */
-  readonly oldest: number | null;
-  readonly newest: number | null;
-}
-
-/** What a dry run of an operation of a job has found. */
-export interface JobPlan {
-  readonly plan: OperationPlan;
-  readonly errors: JobExecution['errors'];
+  /** What it has cost, and the cache entries that it has used. */
+  readonly receipt: Receipt;
+  /** Of a dry run: what it would cost. `null` if it was refused. */
+  readonly plan: OperationPlan | null;
 }
 
 /** Executes the operations of jobs on the graph, with slots that are left. */
 export interface JobOperations {
   /**
    * Parses and validates a text. No upstream request.
-   * @throws GatewayError `BAD_USER_INPUT`, `OPERATION_TOO_EXPENSIVE` or `PERSISTED_QUERY_NOT_FOUND`.
+   * @throws GatewayError `BAD_USER_INPUT`, `OPERATION_TOO_EXPENSIVE` or `FORBIDDEN`.
    */
   parse(text: string, variables: Readonly<Record<string, unknown>>): JobOperation;
   /** Executes an operation; it waits for slots without limit. Never rejects. */
-  execute(operation: JobOperation, terms: JobExecutionTerms): Promise<JobExecution>;
-  /** What it would cost, and the errors of its input. No upstream request. */
-  plan(operation: JobOperation, terms: JobExecutionTerms): Promise<JobPlan>;
+  execute(operation: JobOperation, terms: JobTerms): Promise<JobResult>;
   /**
    * Milliseconds until this number of further requests of jobs of a class have responses, if no caller needs slots
    * meanwhile.

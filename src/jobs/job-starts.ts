@@ -48,14 +48,15 @@ export async function checkedExport(
   const parsed = operations.parse(query, sent);
   const variables = declaredOf(parsed.operation, sent);
   const document = exportDocument(schema, parsed);
-  const { errors, plan } = await operations.plan(document, {
+  const { errors, plan } = await operations.execute(document, {
     viewer,
-    jobId: 'job',
+    requestId: 'job',
     variables: { ...variables, ...variablesOf(document.mostRows, null) },
-    acceptsFrom: clock.now(),
+    bulk: { acceptsFrom: clock.now() },
     signal: new AbortController().signal,
+    isDryRun: true,
   });
-  if (errors.length > 0) {
+  if (errors.length > 0 || !plan) {
     const { code, message } = errorOf(errors);
     throw code === 'BAD_USER_INPUT' ? new BadUserInput(message) : new GatewayError(code, message);
   }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { type DocumentNode, type GraphQLSchema, visit } from 'graphql';
-import { type AgentCall, type AgentGraph, isQuery } from '../agent-graph.ts';
+import { isQuery } from '../../graphql/operations.ts';
+import type { AgentCall, AgentGraph } from '../agent-graph.ts';
 import { resultOfMutation } from '../results.ts';
 import { ToolError } from '../tool-error.ts';
 import {

@@ -1,8 +1,9 @@
 import type { Viewer } from '../../auth/viewer.ts';
 import { BadUserInput } from '../../errors.ts';
 import { decodeGlobalId } from '../../graph/ids/global-id.ts';
+import { isQuery } from '../../graphql/operations.ts';
 import type { StoredJob } from '../../jobs/stored-jobs.ts';
-import { type AgentGraph, isQuery } from '../agent-graph.ts';
+import type { AgentGraph } from '../agent-graph.ts';
 import { MAX_RESULT_BYTES, resultOfMutation } from '../results.ts';
 import { ToolError } from '../tool-error.ts';
 import { keyOf } from './change.ts';
@@ -80,7 +81,7 @@ export function jobTool(graph: AgentGraph, find: FindOutput): AgentTool {
           : action === 'cancel'
             ? { operation: CANCEL, variables: { id: id ?? '' } }
             : { operation: id === undefined ? LATEST : STATUS, variables: { id } };
-      return resultOfMutation(await graph.executeOwn(call, sent, { key }));
+      return resultOfMutation(await graph.execute(call, graph.parseOwn(sent), { key }));
     },
   };
 }

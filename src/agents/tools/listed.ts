@@ -10,7 +10,8 @@ import {
   type TypeNode,
   typeFromAST,
 } from 'graphql';
-import { type AgentGraph, type AgentOperation, isQuery } from '../agent-graph.ts';
+import { isQuery } from '../../graphql/operations.ts';
+import type { AgentGraph, AgentOperation } from '../agent-graph.ts';
 import { change } from './change.ts';
 import { read } from './read.ts';
 import {

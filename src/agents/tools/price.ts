@@ -12,7 +12,8 @@ export function priceTool(graph: AgentGraph): AgentTool {
     input: objectSchema(OPERATION, ['operation']),
     annotations: READS,
     async run(call, args) {
-      const { errors, plan } = await graph.plan(call, graph.parse(operationIn(args)));
+      const operation = graph.parse(operationIn(args));
+      const { errors, plan } = await graph.execute(call, operation, { isDryRun: true });
       const price = plan && {
         price: priceText(plan),
         calls: plan.calls,

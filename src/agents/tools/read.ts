@@ -1,4 +1,5 @@
-import { type AgentCall, type AgentGraph, isQuery } from '../agent-graph.ts';
+import { isQuery } from '../../graphql/operations.ts';
+import type { AgentCall, AgentGraph } from '../agent-graph.ts';
 import { priceText } from '../cost-line.ts';
 import { resultOfQuery } from '../results.ts';
 import { ToolError } from '../tool-error.ts';
@@ -58,7 +59,7 @@ export async function read(
   }
   const maxCalls = numberIn(args, 'maxCalls') ?? MAX_CALLS;
   const terms = { maxCalls, waitSeconds: numberIn(args, 'waitSeconds') ?? WAIT_SECONDS };
-  const { plan } = await graph.plan(call, operation, { ...terms, isRehearsal: true });
+  const { plan } = await graph.execute(call, operation, { ...terms, isRehearsal: true });
   if (plan && plan.calls > maxCalls) {
     throw new ToolError(
       'TOO_MANY_CALLS',

@@ -22,15 +22,16 @@ import type { LiveStream } from '../../live/stream.ts';
 import { copiedName } from '../../observe/event-stream.ts';
 import type { Asker } from '../../observe/events.ts';
 import type { AtOnce } from '../../scheduling/at-once.ts';
-import type { ContextFactory } from '../context.ts';
+import type { Contexts } from '../context.ts';
 import { documentOf, type LiveOperation, liveOperationOf } from '../live-operation.ts';
 import type { MaskError } from '../mask-error.ts';
+import { shownError } from '../operations.ts';
 import type { ServerContext } from '../request-record.ts';
 
 /** The options of live queries. */
 export interface LiveOptions {
   readonly hub: LiveHub;
-  readonly contexts: Pick<ContextFactory, 'live'>;
+  readonly contexts: Contexts;
   readonly maskError: MaskError;
 }
 
@@ -127,7 +128,8 @@ function runOf(
   const { asker, contexts, execute, maskError, schema, viewer } = terms;
   const { variables } = operation;
   return async (reads, { isFirst, signal }) => {
-    const contextValue = contexts.live(viewer, { watcher: reads, signal, isPatient: !isFirst });
+    const mode = { kind: 'watched', watcher: reads } as const;
+    const contextValue = contexts(viewer, { mode, signal, isPatient: !isFirst });
     contextValue.receipt.asker = asker;
     const document = documentOf(operation);
     const input = { schema, document, variableValues: variables, contextValue };
@@ -162,7 +164,7 @@ function checkOf(
     } catch (error) {
       const masked = maskError(error);
       const isFinal = ['UNAUTHENTICATED', 'FORBIDDEN'].includes(String(masked.extensions['code']));
-      return isFinal ? shown(masked) : 'changed';
+      return isFinal ? shownError(masked) : 'changed';
     }
   };
 }
@@ -213,16 +215,9 @@ function runResultOf(
     viewer.linksCredential !== undefined &&
     masked.some(({ extensions: { code } }) => code === 'UPSTREAM_UNAUTHENTICATED');
   return {
-    document: { data: data ?? null, ...(masked.length > 0 && { errors: masked.map(shown) }) },
+    document: { data: data ?? null, ...(masked.length > 0 && { errors: masked.map(shownError) }) },
     upstream: receipt.summary,
     ...(waits.length > 0 && { retryAfterMs: Math.max(...waits) }),
     ...(isRefused && { refused: true }),
   };
-}
-
-/** An error as it goes over the wire: what Yoga reads of it stays here. */
-function shown(error: GraphQLError): object {
-  const { extensions, ...rest } = error.toJSON();
-  const { http: _, ...shown } = extensions ?? {};
-  return { ...rest, extensions: shown };
 }

@@ -3,21 +3,20 @@ import { operationName } from '../../answers/operation-name.ts';
 import type { RememberedAnswers } from '../../answers/remembered-answers.ts';
 import { liveDirective } from '../../graph/directives/live.ts';
 import type { KeyedFields } from '../../graph/keyed/keyed-fields.ts';
-import { OneAtATime } from '../../scheduling/one-at-a-time.ts';
+import { idempotencyKeyHeader } from '../../http/door/headers/idempotency-key.ts';
 import type { Receipt } from '../../upstream/receipt.ts';
 import { documentFor, type Part, withLast } from '../delivery.ts';
-import { schemaOfDryRuns } from '../fields-of-dry-run.ts';
+import { type DryRuns, planned } from '../dry-runs.ts';
 import type { OperationTexts } from '../limits/operation-texts.ts';
 import { selectsSecret } from '../limits/selects-secret.ts';
 import { keysOfOperation } from '../operation-keys.ts';
 import type { GatewayPlugin } from '../request-record.ts';
-import { planned } from './dry-run.ts';
 import { type LiveOptions, openLive } from './live-answer.ts';
 
 interface ExecutionOptions extends Pick<LiveOptions, 'contexts' | 'maskError'> {
   readonly texts: Pick<OperationTexts, 'check' | 'needsAcceptance'>;
-  /** `null` if live queries are disabled. */
   readonly hub: LiveOptions['hub'];
+  readonly dryRuns: DryRuns;
   readonly answers: Pick<RememberedAnswers, 'version'>;
 }
 
@@ -36,9 +35,7 @@ interface ExecutionOptions extends Pick<LiveOptions, 'contexts' | 'maskError'> {
  * writes with idempotency keys as `extensions.idempotency`: to the last part, if there are several.
  */
 export function useExecution(options: ExecutionOptions): GatewayPlugin {
-  const { answers, texts } = options;
-  const dryRuns = new OneAtATime();
-  let drySchema: GraphQLSchema | null = null;
+  const { answers, dryRuns, texts } = options;
   const begin: Begin = (
     { args, executeFn, extendContext, setExecuteFn, setResultAndStopExecution },
     { withheld },
@@ -52,7 +49,7 @@ export function useExecution(options: ExecutionOptions): GatewayPlugin {
     record.holdsSecrets = !operation || selectsSecret(schema, document, operation);
     const { accept, answerKey, holdsSecrets } = record;
     const sent = operation && !dryRun ? { schema, document, operation, variables } : null;
-    const keyed = sent && keysOfOperation(sent, request.headers);
+    const keyed = sent && keysOfOperation(sent, request.headers.get(idempotencyKeyHeader));
     if (keyed) extendContext({ keyed });
 
     let execute = executeFn;
@@ -83,10 +80,9 @@ export function useExecution(options: ExecutionOptions): GatewayPlugin {
       };
     }
     if (dryRun) {
-      drySchema ??= schemaOfDryRuns(schema);
-      args.schema = drySchema;
+      args.schema = dryRuns.schemaOf(schema);
       setExecuteFn((input) =>
-        dryRuns.run(viewer.name, () => {
+        dryRuns.ofRequests.run(viewer.name, () => {
           request.signal.throwIfAborted();
           return execute(input) as object;
         }),

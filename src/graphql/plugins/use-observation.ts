@@ -1,67 +1,71 @@
-import { type DocumentNode, type GraphQLErrorExtensions, getOperationAST } from 'graphql';
+import { type DocumentNode, type GraphQLFormattedError, getOperationAST } from 'graphql';
 import { operationName } from '../../answers/operation-name.ts';
 import { shownClass } from '../../observe/callers.ts';
-import type { EventStream } from '../../observe/event-stream.ts';
+import type { BulkOptions } from '../../observe/event-stream.ts';
 import type { OperationRecord } from '../../observe/events.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import { CANCELED } from '../mask-error.ts';
 import type { GatewayPlugin, Observation, RequestRecord } from '../request-record.ts';
 
-/** Emits every operation once, when its response is complete, including failed ones. */
-export function useObservation(options: {
-  readonly clock: Clock;
-  readonly events: EventStream;
-}): GatewayPlugin {
-  const { clock, events } = options;
-
-  const finish = (running: Observation, { requestId, summary, viewer }: RequestRecord): void => {
-    const { name, type, caller, codes, status } = running;
-    // One that is refused before its execution has its class too: agents send many of those.
-    const callerClass = shownClass(viewer?.callerClass);
-    const cost = summary ?? running.receipt?.summary;
-    const failed = codes.size > 0 || status >= 400;
-    const answered = failed ? (running.hasData ? 'partial' : 'failed') : 'ok';
-    const at = clock.now();
-    const record: OperationRecord = {
-      name,
-      type,
-      caller,
-      callerClass,
-      requestId,
-      status,
-      codes: [...codes],
-      // Before its response was complete: afterwards it makes no difference.
-      outcome: running.signal.aborted ? 'canceled' : answered,
-      durationMs: at - running.startedAt,
-      calls: cost?.calls ?? 0,
-      saved: cost ? cost.saved.cache + cost.saved.coalesced : 0,
-      waitedMs: cost?.waitedMs ?? 0,
-      stale: cost?.stale ?? 0,
-      maxAgeMs: cost?.maxAgeMs ?? 0,
-    };
-    events.emit('operationEnded', { at, operation: running.receipt, record });
-    const { receipt } = running;
-    if (record.saved === 0 || caller === null || !receipt || !events.isRead('saved')) return;
-    const kinds = receipt.savedKinds;
-    events.emit('saved', { caller, callerClass, operation: name, kinds, times: 1 });
-  };
-
+/** What is known of an operation that begins now. `signal` aborts when its caller hangs up. */
+export function newObservation(signal: AbortSignal, clock: Clock): Observation {
   return {
-    onRequest({ request, serverContext: { agent, record } }) {
+    signal,
+    startedAt: clock.now(),
+    name: null,
+    type: 'unknown',
+    caller: null,
+    receipt: null,
+    codes: new Set(),
+    hasData: false,
+    streams: false,
+    status: 0,
+  };
+}
+
+/** Emits an operation that has ended. */
+export function emitOperation(
+  { clock, events }: BulkOptions,
+  running: Observation,
+  { requestId, summary, viewer }: Pick<RequestRecord, 'requestId' | 'summary' | 'viewer'>,
+): void {
+  const { caller, codes, name, receipt, status, type } = running;
+  // One that is refused before its execution has its class too: agents send many of those.
+  const callerClass = shownClass(viewer?.callerClass);
+  const cost = summary ?? receipt?.summary;
+  const failed = codes.size > 0 || status >= 400;
+  const answered = failed ? (running.hasData ? 'partial' : 'failed') : 'ok';
+  const at = clock.now();
+  const record: OperationRecord = {
+    name,
+    type,
+    caller,
+    callerClass,
+    requestId,
+    status,
+    codes: [...codes],
+    // Before its response was complete: afterwards it makes no difference.
+    outcome: running.signal.aborted ? 'canceled' : answered,
+    durationMs: at - running.startedAt,
+    calls: cost?.calls ?? 0,
+    saved: cost ? cost.saved.cache + cost.saved.coalesced : 0,
+    waitedMs: cost?.waitedMs ?? 0,
+    stale: cost?.stale ?? 0,
+    maxAgeMs: cost?.maxAgeMs ?? 0,
+  };
+  events.emit('operationEnded', { at, operation: receipt, record });
+  if (record.saved === 0 || caller === null || !receipt || !events.isRead('saved')) return;
+  const kinds = receipt.savedKinds;
+  events.emit('saved', { caller, callerClass, operation: name, kinds, times: 1 });
+}
+
+/** Emits every operation once, when its response is complete, including failed ones. */
+export function useObservation(options: BulkOptions): GatewayPlugin {
+  const { clock, events } = options;
+  return {
+    onRequest({ request, serverContext: { record } }) {
       // A preflight is not an operation.
-      if (request.method === 'OPTIONS' || agent?.isRehearsal) return;
-      record.observation = {
-        signal: request.signal,
-        startedAt: clock.now(),
-        name: null,
-        type: 'unknown',
-        caller: null,
-        receipt: null,
-        codes: new Set(),
-        hasData: false,
-        streams: false,
-        status: 0,
-      };
+      if (request.method !== 'OPTIONS') record.observation = newObservation(request.signal, clock);
     },
     onExecute({ args, executeFn, setExecuteFn }) {
       const { receipt, record, req, request, viewer } = args.contextValue;
@@ -87,8 +91,8 @@ export function useObservation(options: {
           if (!(Symbol.asyncIterator in result)) return undefined;
           running.streams = true;
           return {
-            onNext: ({ result: part }) => note(running, part),
-            onEnd: () => finish(running, record),
+            onNext: ({ result: part }) => noteResult(running, part),
+            onEnd: () => emitOperation(options, running, record),
           };
         },
       };
@@ -96,7 +100,7 @@ export function useObservation(options: {
     onResultProcess({ result, serverContext }) {
       const running = serverContext.record.observation;
       if (!running || Symbol.asyncIterator in result) return;
-      for (const each of Array.isArray(result) ? result : [result]) note(running, each);
+      for (const each of Array.isArray(result) ? result : [result]) noteResult(running, each);
     },
     onResponse({ response, serverContext: { record, res } }) {
       const running = record.observation;
@@ -104,7 +108,7 @@ export function useObservation(options: {
       running.status = response.status;
       // A response that goes out over a socket has it by now.
       if (!res) response.headers.set('X-Request-Id', record.requestId);
-      if (!running.streams) finish(running, record);
+      if (!running.streams) emitOperation(options, running, record);
     },
   };
 }
@@ -113,18 +117,19 @@ export function useObservation(options: {
 interface Noted {
   readonly data?: unknown;
   readonly items?: unknown;
-  readonly errors?: readonly { readonly extensions: GraphQLErrorExtensions }[] | undefined;
+  readonly errors?: readonly Pick<GraphQLFormattedError, 'extensions'>[] | undefined;
   readonly incremental?: readonly Noted[];
   readonly completed?: readonly Noted[];
 }
 
-function note(running: Observation, result: Noted): void {
+/** Takes note of the errors of a result, or of a part of one. */
+export function noteResult(running: Observation, result: Noted): void {
   const { data, items, errors = [], incremental = [], completed = [] } = result;
   running.hasData ||= (data ?? items ?? null) !== null;
   for (const { extensions } of errors) {
-    const { code } = extensions;
+    const code = extensions?.['code'];
     if (code !== CANCELED) running.codes.add(typeof code === 'string' ? code : 'NONE');
   }
-  for (const each of incremental) note(running, each);
-  for (const each of completed) note(running, each);
+  for (const each of incremental) noteResult(running, each);
+  for (const each of completed) noteResult(running, each);
 }

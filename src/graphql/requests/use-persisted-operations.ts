@@ -42,8 +42,7 @@ export function useAutomaticPersistence(): Plugin {
 export function useAllowList(operations: ReadonlyMap<string, string>): GatewayPlugin {
   const listed = byBareId(operations);
   return {
-    onParams({ params, request, context, setParams }) {
-      if (context.agent?.isOwn) return;
+    onParams({ params, request, setParams }) {
       const { id, text, rest } = readNames(params, request);
       const query = id === null ? undefined : listed.get(id);
       if (id === null || (text !== null && query === undefined)) {

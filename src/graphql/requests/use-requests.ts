@@ -1,7 +1,7 @@
 import { useCSRFPrevention } from '@graphql-yoga/plugin-csrf-prevention';
 import { GraphQLError } from 'graphql';
 import type { FetchAPI, GraphQLParams } from 'graphql-yoga';
-import { asAgent, type Viewer } from '../../auth/viewer.ts';
+import type { Viewer } from '../../auth/viewer.ts';
 import { BadUserInput, GatewayError } from '../../errors.ts';
 import type { Door } from '../../http/door/admission.ts';
 import { type BodyPool, MIN_COUNTED_BYTES } from '../../http/door/body/body-pool.ts';
@@ -66,7 +66,7 @@ export function useRequests({
   const read = (payload: ParsePayload, viewer: Viewer): void => {
     const { fetchAPI, request, requestParser, serverContext, setRequestParser } = payload;
     const { record } = serverContext;
-    record.viewer = serverContext.agent ? asAgent(viewer) : viewer;
+    record.viewer = viewer;
     const type = request.headers.get('content-type');
     const maxBytes = serverContext.maxBodyBytes ?? bodyLimit(type, bodyLimits);
     const length = request.headers.get('content-length');

@@ -12,9 +12,9 @@ export interface Callers {
 }
 
 /** The limits that a request itself sets for its response time. */
-interface CallerTerms {
+export interface CallerTerms {
   /** The `Prefer` header. */
-  readonly prefer: string | null | undefined;
+  readonly prefer?: string | null | undefined;
   /** Aborts when the caller no longer waits. */
   readonly signal: AbortSignal;
   /** Maximum number of upstream requests to each API, if it sets one. */

@@ -1,6 +1,6 @@
 import type { GraphQLFormattedError } from 'graphql';
 import { decodeCursor } from '../../upstream/lists/cursor.ts';
-import type { JobExecution } from '../job-operations.ts';
+import type { JobResult } from '../job-operations.ts';
 import { added, type ExportDocument } from './export-document.ts';
 
 type Data = Readonly<Record<string, unknown>>;
@@ -32,7 +32,7 @@ export interface StepRows {
  */
 export function rowsOfStep(
   { root }: Pick<ExportDocument, 'root'>,
-  { data, errors }: Pick<JobExecution, 'data' | 'errors'>,
+  { data, errors }: Pick<JobResult, 'data' | 'errors'>,
   isKnown: (identity: string) => boolean,
 ): StepRows {
   const list = data?.[root];

@@ -1,10 +1,10 @@
 import type { GraphQLFormattedError, GraphQLSchema } from 'graphql';
 import type { Viewer } from '../../auth/viewer.ts';
 import { GatewayError, type UpstreamName } from '../../errors.ts';
-import type { Clock } from '../../scheduling/clock.ts';
+import { type Clock, momentOf } from '../../scheduling/clock.ts';
 import type { OperationPlan } from '../../upstream/dry-run/dry-run.ts';
 import type { JobProgress, JobRecord } from '../job.ts';
-import type { JobExecution, JobOperations } from '../job-operations.ts';
+import type { JobOperations, JobResult } from '../job-operations.ts';
 import { endsJob, errorOf, retryAfterMs } from '../retries.ts';
 import type { AddedOutput, StoredJob } from '../stored-jobs.ts';
 import { type ExportDocument, exportDocument, windowVariables } from './export-document.ts';
@@ -37,6 +37,7 @@ interface OpenOptions {
 }
 
 interface ExportRunOptions {
+  readonly clock: Clock;
   readonly record: JobRecord;
   readonly document: ExportDocument;
   readonly operations: JobOperations;
@@ -71,7 +72,7 @@ export class ExportRun {
     // Responses since its start serve it: what it has read before a restart is not read again.
     const acceptsFrom = clock.now() - (clock.wall() - (startedAt ?? clock.wall()));
     const writer = lineWriter(format, document, schema);
-    return new ExportRun({ record, document, operations, writer, known, acceptsFrom });
+    return new ExportRun({ clock, record, document, operations, writer, known, acceptsFrom });
   }
 
   private constructor(options: ExportRunOptions) {
@@ -88,12 +89,12 @@ export class ExportRun {
    * when that aborts.
    */
   async step(viewer: Viewer, signal: AbortSignal): Promise<ExportStep> {
-    const { document, known, operations, writer } = this.#options;
+    const { clock, document, known, operations, writer } = this.#options;
     const before = this.#progress;
     const { upstream, variables } = await this.#window(viewer, signal);
     const result = await operations.execute(document, this.#terms(viewer, signal, variables));
     signal.throwIfAborted();
-    const spent = { ...before, upstream, calls: before.calls + result.calls };
+    const spent = { ...before, upstream, calls: before.calls + result.receipt.summary.calls };
     this.#progress = spent;
     const waitMs = retryAfterMs(result.errors, this.#tries);
     if (waitMs !== null) {
@@ -105,7 +106,7 @@ export class ExportRun {
     const read = rowsOfStep(document, result, (row) => known.has(row));
     const head = before.after === null ? writer.head : '';
     for (const identity of read.identities) known.add(identity);
-    this.#progress = progressAfter(spent, result, read);
+    this.#progress = progressAfter(spent, spanOf(result, clock), read);
     return {
       lines: head + read.rows.map((row) => writer.line(row)).join(''),
       seen: read.identities,
@@ -117,7 +118,7 @@ export class ExportRun {
 
   #terms(viewer: Viewer, signal: AbortSignal, variables: Record<string, unknown>) {
     const { acceptsFrom, record } = this.#options;
-    return { viewer, signal, variables, acceptsFrom, jobId: record.id };
+    return { viewer, signal, variables, bulk: { acceptsFrom }, requestId: record.id };
   }
 
   /** The variables of a step that costs few upstream requests, by dry runs of it, unless all steps do. */
@@ -127,7 +128,9 @@ export class ExportRun {
       const variables = { ...record.variables, ...variablesOf(this.#rows, this.#progress.after) };
       if (record.isCheap) return { variables, upstream: this.#progress.upstream };
       const terms = this.#terms(viewer, signal, variables);
-      const { plan } = await operations.plan(document, terms);
+      const { errors, plan } = await operations.execute(document, { ...terms, isDryRun: true });
+      signal.throwIfAborted();
+      if (!plan) throw failureOf(errors);
       if (plan.calls <= this.mostCalls || this.#rows === 1) {
         // The next rows can cost less: they may be cached.
         if (2 * plan.calls <= this.mostCalls) {
@@ -152,7 +155,7 @@ export function upstreamOf(
 
 function progressAfter(
   before: JobProgress,
-  { newest, oldest }: JobExecution,
+  { newest, oldest }: Pick<JobProgress, 'newest' | 'oldest'>,
   { isLast, last, rows, total }: StepRows,
 ): JobProgress {
   const rowsDone = before.rowsDone + rows.length;
@@ -167,6 +170,14 @@ function progressAfter(
     newest: larger(before.newest, newest),
     after: last ?? before.after,
   };
+}
+
+/** When the oldest and the newest data of a result were requested, in milliseconds since 1970; `null` without data. */
+function spanOf({ receipt }: JobResult, clock: Clock): Pick<JobProgress, 'newest' | 'oldest'> {
+  const { now, wall } = momentOf(clock);
+  const times = receipt.ingredients.served.map(({ stamp }) => wall - (now - stamp.storedAt));
+  if (times.length === 0) return { oldest: null, newest: null };
+  return { oldest: Math.min(...times), newest: Math.max(...times) };
 }
 
 /** Further requests, if the remaining rows cost as much as those so far. */
