@@ -42,7 +42,7 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['processes', /^(main\.ts$|(commands|start)\/)/],
   ['owner', /^owner\.ts$/],
   ['gateway', /^gateway\.ts$/],
-  ['backends, servers', /^(backends|servers)\.ts$/],
+  ['backends, servers', /^(backends|servers|shared)\.ts$/],
   ['http', /^http\/(server|shutdown|forward|repeatable|waiting)\.ts$/],
   [
     'agents, files, operators, console, http/pages, http/socket',
@@ -110,7 +110,7 @@ describe('an import', () => {
     const below = edges.filter(
       ({ from, to }) =>
         to.startsWith('config/') &&
-        !/^(config|http|graphql|answers|files|console|operators|commands|start)\/|^(main|owner|gateway|backends|servers)\.ts$/.test(
+        !/^(config|http|graphql|answers|files|console|operators|commands|start)\/|^(main|owner|gateway|backends|servers|shared)\.ts$/.test(
           from,
         ),
     );
@@ -181,9 +181,9 @@ describe('the sandbox', () => {
 
 describe('the composition', () => {
   it('names every option that it hands out: a spread could hand out an unrequested key', () => {
-    const composing = /^(gateway|backends|servers)\.ts$/;
+    const composing = /^(gateway|backends|servers|shared)\.ts$/;
     const spread = /\.\.\.\s*[\w$]/;
-    expect([...sources.keys()].filter((path) => composing.test(path))).toHaveLength(3);
+    expect([...sources.keys()].filter((path) => composing.test(path))).toHaveLength(4);
     expect(usersOf(spread).filter((path) => composing.test(path))).toEqual([]);
   });
 });

@@ -7,6 +7,7 @@ import type { Admission } from '../http/door/admission.ts';
 import type { BodyPool } from '../http/door/body/body-pool.ts';
 import { lingering } from '../http/door/body/linger.ts';
 import { bodyTooLarge, readBody } from '../http/door/body/operation-body.ts';
+import type { Handler, Routes } from '../http/door/route.ts';
 import { errorAnswer, jsonAnswer, type PlainAnswer, respond } from '../http/respond.ts';
 import { inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
@@ -14,13 +15,6 @@ import { loopTurns } from '../scheduling/loop-turns.ts';
 import { SharedPool } from '../scheduling/shared-pool.ts';
 import type { McpHandler } from './mcp-handler.ts';
 import { challengeOf } from './resource-metadata.ts';
-
-/** Handles `/mcp`. Never rejects. */
-export type McpRoute = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  admission: Admission,
-) => void;
 
 interface McpRouteOptions {
   readonly clock: Clock;
@@ -58,7 +52,7 @@ const BATCH = { code: -32_600, message: 'Send one message per request: there are
  * `POST /mcp`: the graph for AI agents, by the Model Context Protocol. It has the same door as all other routes, and
  * all of its callers are in the class `agent`. What a call costs depends on its tool.
  */
-export function createMcpRoute(options: McpRouteOptions): McpRoute {
+export function mcpRoute(options: McpRouteOptions): Routes {
   const calls = new SharedPool(MOST_CALLS, MOST_CALLS_OF_ONE);
   let loading: Promise<McpHandler> | undefined;
   const load = (): Promise<McpHandler> => {
@@ -68,7 +62,7 @@ export function createMcpRoute(options: McpRouteOptions): McpRoute {
     });
     return loading;
   };
-  return (request, response, admission) => {
+  const handle: Handler = (request, response, admission) => {
     const Allow = 'POST, OPTIONS';
     if (request.method === 'OPTIONS') {
       const headers = { Allow, ...admission.preflightHeaders('POST') };
@@ -87,6 +81,7 @@ export function createMcpRoute(options: McpRouteOptions): McpRoute {
       }),
     );
   };
+  return { '/mcp': { answer: handle, audience: 'callers', inTurn: true } };
 }
 
 async function answer(

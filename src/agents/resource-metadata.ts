@@ -1,24 +1,17 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Admission } from '../http/door/admission.ts';
+import type { IncomingMessage } from 'node:http';
+import type { Handler, Routes } from '../http/door/route.ts';
 import { isReading, jsonAnswer, respond } from '../http/respond.ts';
 
 /** Where clients of `/mcp` find the identity provider. */
-export const METADATA_PATH = '/.well-known/oauth-protected-resource/mcp';
-
-/** Handles `METADATA_PATH`. */
-export type MetadataRoute = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  admission: Admission,
-) => void;
+const METADATA_PATH = '/.well-known/oauth-protected-resource/mcp';
 
 /**
  * Says which identity provider issues the tokens for `/mcp`. It is public, costs no upstream request, and names the URL
  * by which it was requested: behind a proxy, with the scheme of `X-Forwarded-Proto`.
  * Implements: RFC 9728 sections 2 and 3.
  */
-export function createMetadataRoute(issuer: string): MetadataRoute {
-  return (request, response, admission) => {
+export function metadataRoute(issuer: string): Routes {
+  const answer: Handler = (request, response, admission) => {
     if (request.method === 'OPTIONS') {
       respond(response, { status: 204, headers: admission.preflightHeaders('GET') });
     } else if (isReading(request, response, ', OPTIONS')) {
@@ -30,6 +23,7 @@ export function createMetadataRoute(issuer: string): MetadataRoute {
       respond(response, { ...jsonAnswer(200, metadata), vary: 'Host, X-Forwarded-Proto' });
     }
   };
+  return { [METADATA_PATH]: { answer, audience: 'callers' } };
 }
 
 /** The parameter of a challenge that names the metadata. Implements: RFC 9728 section 5.1. */

@@ -3,6 +3,7 @@ import { GatewayError } from '../errors.ts';
 import type { MaskError } from '../graphql/mask-error.ts';
 import type { Admission } from '../http/door/admission.ts';
 import { isLocal } from '../http/door/local-caller.ts';
+import type { Handler } from '../http/door/route.ts';
 import { errorAnswer, jsonAnswer, respond } from '../http/respond.ts';
 import type { Usage } from '../usage/usage.ts';
 import { usageCsv } from '../usage/usage-report.ts';
@@ -11,7 +12,7 @@ import { csvAnswer, usageFor } from './usage-pages.ts';
 
 interface ConsoleOptions {
   /** Serves the page that shows the state. */
-  readonly page: ConsoleRoute;
+  readonly page: Handler;
   readonly console: Pick<ConsoleStates, 'text'>;
   /** Counts requests by caller; `null` if nothing is recorded. */
   readonly usage: Usage;
@@ -20,23 +21,11 @@ interface ConsoleOptions {
   readonly hasRoles: boolean;
 }
 
-/** The paths of the console. */
-type ConsolePath = '/console' | '/console.json' | '/console/usage.csv' | '/console/usage.json';
-
-/** Handles a path of the console. Never rejects. */
-type ConsoleRoute = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  admission: Admission,
-) => void;
-
 /**
  * The console: its page, and the state of the gateway for it, as `/console.json`. It contains names of callers for
  * viewers on this machine, and for tokens of administrators. Costs no upstream request.
  */
-export function createConsoleRoutes(
-  options: ConsoleOptions,
-): Readonly<Record<ConsolePath, ConsoleRoute>> {
+export function consolePages(options: ConsoleOptions): Readonly<Record<string, Handler>> {
   const { console, page, usage } = options;
   const answered =
     (
@@ -45,8 +34,8 @@ export function createConsoleRoutes(
         named: boolean,
         request: IncomingMessage,
       ) => void | Promise<void>,
-    ) =>
-    (request: IncomingMessage, response: ServerResponse, admission: Admission): void => {
+    ): Handler =>
+    (request, response, admission) => {
       mayKnowNames(request, admission, options)
         .then((named) => (request.destroyed ? undefined : answer(response, named, request)))
         .catch((error: unknown) => refuse(response, error, options));

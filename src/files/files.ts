@@ -14,6 +14,7 @@ import {
   readIdempotencyKey,
   replayedHeader,
 } from '../http/door/headers/idempotency-key.ts';
+import type { Handler, Routes } from '../http/door/route.ts';
 import { jsonAnswer, respond } from '../http/respond.ts';
 import { uploadFile } from '../links/content/file.ts';
 import { withDomain } from '../links/content/upload-domain.graph.ts';
@@ -30,7 +31,7 @@ import { readUpload } from './upload-options.ts';
 import type { UploadPlace, UploadPlaces } from './upload-places.ts';
 
 /** The dependencies of the route for uploads. */
-export interface FilesOptions extends UploadObservers {
+interface FilesOptions extends UploadObservers {
   readonly callers: Callers;
   /** The link API as a viewer and the caller of one request see it. */
   readonly linksFor: (viewer: Viewer, caller: Caller) => Source;
@@ -41,13 +42,6 @@ export interface FilesOptions extends UploadObservers {
   readonly maskError: MaskError;
 }
 
-/** Handles everything under `/files/`, including `Expect: 100-continue`. */
-export type FilesRoute = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  admission: Admission,
-) => void;
-
 /**
  * `PUT /files/:filename` streams a file of any size to the upstream. Only its first bytes are read before the
  * upload has its slot under the rate limit, and then it is read no faster than the upstream accepts it; a slot is
@@ -57,9 +51,9 @@ export type FilesRoute = (
  * aborts the upstream's request instead of ending it.
  * Implements: Link API > Files > POST /api/files/upload/:filename.
  */
-export function createFilesRoute(options: FilesOptions): FilesRoute {
+export function filesRoute(options: FilesOptions): Routes {
   const spent = new SpentPieces();
-  return (request, response, admission) => {
+  const answer: Handler = (request, response, admission) => {
     if (request.method === 'PUT') {
       inBackground(upload(request, response, { ...options, admission }, spent));
       return;
@@ -70,10 +64,11 @@ export function createFilesRoute(options: FilesOptions): FilesRoute {
       respond(response, { status: 204, headers });
     } else {
       const error = new GatewayError('BAD_USER_INPUT', 'Upload files with PUT.');
-      const { answer } = refusalOf(error, options.maskError);
-      respond(response, { ...answer, status: 405, headers: { Allow } }, lingering(options.clock));
+      const refusal = refusalOf(error, options.maskError).answer;
+      respond(response, { ...refusal, status: 405, headers: { Allow } }, lingering(options.clock));
     }
   };
+  return { '/files/': { answer, audience: 'callers', limitsBody: true, inTurn: true } };
 }
 
 async function upload(

@@ -8,6 +8,7 @@ import { type ByteRange, requestedRange } from '../http/byte-range.ts';
 import type { Admission } from '../http/door/admission.ts';
 import { lingering } from '../http/door/body/linger.ts';
 import { holdsETag } from '../http/door/headers/etag.ts';
+import type { Handler, Routes } from '../http/door/route.ts';
 import type { Codings } from '../http/encoding/codings.ts';
 import { errorAnswer, respond } from '../http/respond.ts';
 import { OutputRemoved, type StoredJob } from '../jobs/stored-jobs.ts';
@@ -27,20 +28,13 @@ export interface JobDownload {
 }
 
 /** The dependencies of the route for the output of jobs. */
-export interface JobDataOptions {
+interface JobDataOptions {
   readonly clock: Clock;
   readonly codings: Codings;
   /** A job that a viewer may see; `null` if there is none. */
   readonly find: (viewer: Viewer, id: string) => JobDownload | null;
   readonly maskError: MaskError;
 }
-
-/** Handles everything under `/jobs/`. */
-export type JobDataRoute = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  admission: Admission,
-) => void;
 
 /** Downloads at a time, of all callers and of one: each holds up to 256 KiB, and 300 KiB more with compression. */
 const MOST_OF_ALL = 32;
@@ -92,9 +86,9 @@ class Refused extends Error {
  * no upstream request.
  * Implements: RFC 9110 sections 13 and 14, without conditions on dates.
  */
-export function createJobDataRoute(options: JobDataOptions): JobDataRoute {
+export function jobDataRoute(options: JobDataOptions): Routes {
   const places = new SharedPool(MOST_OF_ALL, MOST_OF_ONE);
-  return (request, response, admission) => {
+  const handle: Handler = (request, response, admission) => {
     const Allow = 'GET, HEAD, OPTIONS';
     const { method } = request;
     if (method === 'OPTIONS') {
@@ -108,6 +102,7 @@ export function createJobDataRoute(options: JobDataOptions): JobDataRoute {
         : Promise.reject(new Refused(405, 'BAD_USER_INPUT', 'Download with GET.', { Allow }));
     inBackground(answered.catch((error: unknown) => refuse(response, error, options)));
   };
+  return { '/jobs/': { answer: handle, audience: 'callers' } };
 }
 
 interface Terms extends JobDataOptions {

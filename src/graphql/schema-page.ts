@@ -1,8 +1,8 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GraphQLSchema } from 'graphql';
 import type { Viewer } from '../auth/viewer.ts';
 import { printGraph } from '../graph/directives/print-graph.ts';
 import type { Admission } from '../http/door/admission.ts';
+import type { Route, Routes } from '../http/door/route.ts';
 import {
   type Content,
   errorAnswer,
@@ -25,38 +25,29 @@ interface SchemaPageOptions {
   readonly clientPackage: () => PlainAnswer;
 }
 
-/** Handles a path. Never rejects. */
-type SchemaPage = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  admission: Admission,
-) => void;
-
-/** Handle the paths of the schema. */
-export type SchemaPages = Readonly<Record<'/schema.graphql' | '/client.tgz', SchemaPage>>;
-
 /**
  * `GET /schema.graphql` answers the graph as SDL, for code generators and editors, with the directives on fields that
  * introspection leaves out; `GET /client.tgz` the package for frontends. Both to callers who may ask for the schema by
  * introspection. 0 upstream calls, and 1 at most to find out whether a caller's own key is accepted.
  */
-export function createSchemaPages(options: SchemaPageOptions): SchemaPages {
+export function schemaRoutes(options: SchemaPageOptions): Routes {
   let printed: Content | undefined;
   const print = (): PlainAnswer => {
     printed ??= sharedContent('text/plain; charset=utf-8', printGraph(options.schema));
     return { status: 200, content: printed };
   };
-  const page =
-    (make: () => PlainAnswer): SchemaPage =>
-    (request, response, admission) => {
+  const route = (make: () => PlainAnswer): Route => ({
+    audience: 'callers',
+    answer(request, response, admission) {
       if (request.method === 'OPTIONS') {
         const headers = admission.preflightHeaders('GET');
         respond(response, { status: 204, headers });
       } else if (isReading(request, response, ', OPTIONS')) {
         inBackground(answer(admission, options, make).then((made) => respond(response, made)));
       }
-    };
-  return { '/schema.graphql': page(print), '/client.tgz': page(options.clientPackage) };
+    },
+  });
+  return { '/schema.graphql': route(print), '/client.tgz': route(options.clientPackage) };
 }
 
 async function answer(

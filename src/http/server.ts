@@ -1,26 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { GraphQLError } from 'graphql';
-import type { McpRoute } from '../agents/mcp-route.ts';
-import { METADATA_PATH, type MetadataRoute } from '../agents/resource-metadata.ts';
 import type { Arrival, FastPath, FastPathServer } from '../answers/fast-path.ts';
 import type { ErrorCode } from '../errors.ts';
-import type { FilesRoute } from '../files/files.ts';
-import type { JobDataRoute } from '../files/job-data.ts';
 import { ASK_LIVE } from '../graphql/limits/operation-texts.ts';
-import type { SchemaPages } from '../graphql/schema-page.ts';
 import type { EventStream } from '../observe/event-stream.ts';
-import type { OperatorPages } from '../operators/operator-pages.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { Admission, Door } from './door/admission.ts';
 import { limitBodyTime, lingering } from './door/body/linger.ts';
 import { type BodyLimits, bodyLimit, bodyTooLarge } from './door/body/operation-body.ts';
 import { requestIdOf, runInTurn, setSecurityHeaders } from './door/every-request.ts';
 import { rangesNaming } from './door/headers/accept.ts';
+import type { Handler, Route, Routes } from './door/route.ts';
 import type { Codings } from './encoding/codings.ts';
 import { encodeResponse } from './encoding/encode-response.ts';
-import type { BuiltPages } from './pages/built-pages.ts';
-import type { LandingPage } from './pages/landing.ts';
 import { ALLOWED_METHODS, errorAnswer, respond, textAnswer } from './respond.ts';
 import { Port } from './socket/port.ts';
 
@@ -32,24 +25,8 @@ interface GraphqlContext {
   readonly maxBodyBytes: number;
 }
 
-/** For whom a server answers: where operators have a port of their own, probes are on both. */
-type Audience = 'all' | 'callers' | 'operators';
-
-/** The routes for agents. */
-interface McpRoutes {
-  /** Handles `/mcp`. */
-  readonly messages: McpRoute;
-  /** Says where its clients get tokens; `null` without an identity provider. */
-  readonly metadata: MetadataRoute | null;
-}
-
 /** What the HTTP server is made of. */
 export interface HttpOptions {
-  /**
-   * For whom it answers.
-   * @default 'all'
-   */
-  readonly audience?: Audience;
   /** Handles `/graphql`. */
   readonly graphql: (
     request: IncomingMessage,
@@ -61,21 +38,9 @@ export interface HttpOptions {
   /** Answers from memory if possible; `null` where no operations are answered. */
   readonly fastPath: FastPath | null;
   /** What a browser gets on `/graphql`. */
-  readonly graphiql: ReturnType<BuiltPages['document']>;
-  /** Answers `/`. */
-  readonly landing: LandingPage;
-  /** Handles `/files/...`. */
-  readonly files: FilesRoute;
-  /** Handles `/jobs/...`. */
-  readonly jobData: JobDataRoute;
-  /** The endpoint for agents; `null` if disabled. */
-  readonly mcp: McpRoutes | null;
-  /** Handle the paths of the schema. */
-  readonly schemaPages: SchemaPages;
-  /** Handle the paths for probes and operators. */
-  readonly pages: OperatorPages;
-  /** Handles `/assets/...` for the pages. */
-  readonly assets: BuiltPages['asset'];
+  readonly graphiql: Handler;
+  /** All other routes, of each folder. */
+  readonly routes: readonly Routes[];
   /** Decides about each request in front of all of these. */
   readonly door: Door;
   readonly bodyLimits: BodyLimits;
@@ -98,65 +63,8 @@ export function createPorts(
   return { callers: new Port(options), operators: apart ? new Port(options) : null };
 }
 
-/** The handler of one path. */
-interface Route {
-  readonly answer: (
-    request: IncomingMessage,
-    response: ServerResponse,
-    admission: Admission,
-    arrival: Arrival,
-  ) => void;
-  /** Probes use any name of the process. */
-  readonly anyHost?: true;
-  /** The route itself limits how large a body may be and how long it may take. */
-  readonly limitsBody?: true;
-}
-
-/** All paths; one that ends with a slash includes everything below it. */
-function routesOf(options: HttpOptions): ReadonlyMap<string, Route> {
-  const { assets, audience = 'all', pages } = options;
-  return new Map<string, Route>([
-    ...(audience === 'operators' ? [] : routesOfCallers(options)),
-    ...(audience === 'callers' ? [] : routesOfOperators(pages)),
-    ['/assets/', { answer: assets }],
-    ['/livez', { answer: pages['/livez'], anyHost: true }],
-    ['/readyz', { answer: pages['/readyz'], anyHost: true }],
-    ['*', { answer: tellMethods }],
-  ]);
-}
-
-type Routes = readonly (readonly [path: string, route: Route])[];
-
-function routesOfCallers(options: HttpOptions): Routes {
-  const { files, jobData, landing, mcp, schemaPages } = options;
-  return [
-    [
-      '/graphql',
-      {
-        answer: (_request, _response, _admission, arrival) => graphql(arrival, options),
-      },
-    ],
-    ['/files/', { answer: inTurn(files), limitsBody: true }],
-    ['/jobs/', { answer: jobData }],
-    ['/mcp', mcp ? { answer: inTurn(mcp.messages) } : nothing],
-    [METADATA_PATH, mcp?.metadata ? { answer: mcp.metadata } : nothing],
-    ['/schema.graphql', { answer: schemaPages['/schema.graphql'] }],
-    ['/client.tgz', { answer: schemaPages['/client.tgz'] }],
-    ['/', { answer: landing }],
-  ];
-}
-
-function routesOfOperators(pages: OperatorPages): Routes {
-  return [
-    ['/probe', { answer: pages['/probe'] }],
-    ['/metrics', { answer: pages['/metrics'] ?? nothing.answer }],
-    ['/status', { answer: pages['/status'] ?? nothing.answer }],
-    ['/console', { answer: pages['/console'] ?? nothing.answer }],
-    ['/console.json', { answer: pages['/console.json'] ?? nothing.answer }],
-    ['/console/usage.csv', { answer: pages['/console/usage.csv'] ?? nothing.answer }],
-    ['/console/usage.json', { answer: pages['/console/usage.json'] ?? nothing.answer }],
-  ];
-}
+/** `/graphql`, which `serve` handles. */
+const graphqlRoute: Route = { answer: () => {}, audience: 'callers' };
 
 /** Answers on the ports from now on: behind the same door, with the same limits. */
 export function serveHttp(options: HttpOptions, { callers, operators }: Ports): void {
@@ -164,14 +72,20 @@ export function serveHttp(options: HttpOptions, { callers, operators }: Ports): 
     serveOn(callers, options);
     return;
   }
-  serveOn(callers, { ...options, audience: 'callers' });
-  serveOn(operators, { ...options, audience: 'operators', fastPath: null });
+  serveOn(callers, options, 'callers');
+  serveOn(operators, { ...options, fastPath: null }, 'operators');
 }
 
 /** Serves the routes of an audience behind one door, which decides about each request once. */
-export function serveOn(port: Port, options: HttpOptions): void {
+export function serveOn(port: Port, options: HttpOptions, audience?: Route['audience']): void {
   const { drain } = port;
-  const routes = routesOf(options);
+  const own = [...options.routes, { '/graphql': graphqlRoute, '*': { answer: tellMethods } }];
+  const served = own.flatMap<[string, Route]>((each: Routes) =>
+    Object.entries(each).filter(
+      ([, route]) => audience === undefined || (route.audience ?? audience) === audience,
+    ),
+  );
+  const routes = new Map(served);
   const { clock, codings, door, events, fastPath } = options;
   const emitsArrivals = events.isRead('arrived');
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
@@ -220,8 +134,12 @@ export function serveOn(port: Port, options: HttpOptions): void {
       refuse(response, admission.fault.status, admission.fault.sentence, 'BAD_USER_INPUT');
     } else if (!route.anyHost && !admission.host.isKnown) {
       refuse(response, 403, unknownHost, 'FORBIDDEN');
+    } else if (route === graphqlRoute) {
+      graphql(arrival, options);
+    } else if (route.inTurn) {
+      runInTurn(request, admission.owner, () => route.answer(request, response, admission));
     } else {
-      route.answer(request, response, admission, arrival);
+      route.answer(request, response, admission);
     }
   };
   /** Made once for all requests on the fast path: one for each would cost noticeable time. */
@@ -246,7 +164,7 @@ function graphql(arrival: Arrival, options: HttpOptions): void {
   } else if (Number(length) > maxBodyBytes) {
     respond(response, errorAnswer(bodyTooLarge(maxBodyBytes)), lingering(options.clock));
   } else if (isForPage) {
-    options.graphiql(request, response);
+    options.graphiql(request, response, admission);
   } else {
     if (request.headers.expect !== undefined) response.writeContinue();
     // As `serve` has noted it.
@@ -254,12 +172,6 @@ function graphql(arrival: Arrival, options: HttpOptions): void {
     const context = { admission, answerKey, requestId, maxBodyBytes };
     runInTurn(request, admission.owner, () => options.graphql(request, response, context));
   }
-}
-
-/** Uploads and agents share the turns of the event loop with operations. */
-function inTurn(answer: FilesRoute | McpRoute): Route['answer'] {
-  return (request, response, admission) =>
-    runInTurn(request, admission.owner, () => answer(request, response, admission));
 }
 
 /** Answers OPTIONS for the whole server. */

@@ -1,6 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Admission } from '../http/door/admission.ts';
+import type { ServerResponse } from 'node:http';
 import { isLocal } from '../http/door/local-caller.ts';
+import type { Handler, Route, Routes } from '../http/door/route.ts';
 import { isReading, jsonAnswer, redirect, respond, textAnswer } from '../http/respond.ts';
 import type { Metrics } from '../observe/metrics/metrics.ts';
 import { inBackground } from '../scheduling/at-once.ts';
@@ -9,64 +9,50 @@ import type { GatewayState } from './readiness.ts';
 /** Access to `/metrics` and the console: this machine only, or all callers. */
 type MetricsAccess = 'local' | 'open';
 
-/** Handles requests for one path. */
-export type OperatorPage = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  admission: Admission,
-) => void;
-
-/** The handlers of the paths for probes and operators; a disabled path is missing. */
-export type OperatorPages = Readonly<Record<'/livez' | '/readyz' | '/probe', OperatorPage>> &
-  Readonly<Partial<Record<'/metrics' | '/status' | ConsolePath, OperatorPage>>>;
-
-/** The console, what fills it, what keeps it filled, and the usage by caller. */
-type ConsolePath = '/console' | '/console.json' | '/console/usage.csv' | '/console/usage.json';
-
 /**
  * The pages `/livez` (the process runs), `/readyz` (requests should be sent here), `/metrics`, and those
  * of the console, to which `/status` leads. They answer GET and HEAD, and cost no upstream call. Besides, `/probe`.
  */
-export function createOperatorPages(options: {
+export function operatorRoutes(options: {
   readonly access: MetricsAccess;
   readonly metrics: Pick<Metrics, 'render'>;
   /** The handlers of the console's paths. */
-  readonly console: Readonly<Partial<Record<ConsolePath, OperatorPage>>>;
+  readonly console: Readonly<Record<string, Handler>>;
   readonly state: GatewayState;
   /** Answers `/probe`, which costs upstream calls, and admits its callers itself. */
-  readonly probe: OperatorPage;
-}): OperatorPages {
+  readonly probe: Handler;
+}): Routes {
   const { access, metrics, probe, state } = options;
-  const probes = {
-    '/probe': probe,
-    '/livez': forReaders((_, response) => respond(response, textAnswer(200, 'ok'))),
-    '/readyz': forReaders((_, response, { draining }) => {
-      const readiness = state(draining);
-      respond(response, jsonAnswer(readiness.ready ? 200 : 503, readiness));
-    }),
-  };
-  const restrict = access === 'local' ? forLocalCallers : (page: OperatorPage) => page;
-  const pages = {
+  const restrict = access === 'local' ? forLocalCallers : (page: Handler) => page;
+  const forOperators: Readonly<Record<string, Handler>> = {
     ...options.console,
-    '/metrics': (_: IncomingMessage, response: ServerResponse) =>
-      inBackground(scrape(metrics, response)),
-    '/status': (_: IncomingMessage, response: ServerResponse) =>
-      respond(response, redirect('/console')),
+    '/metrics': (_, response) => inBackground(scrape(metrics, response)),
+    '/status': (_, response) => respond(response, redirect('/console')),
   };
-  const restricted = Object.entries(pages).map(([path, page]) => [
+  const restricted = Object.entries(forOperators).map(([path, page]): [string, Route] => [
     path,
-    forReaders(restrict(page)),
+    { answer: forReaders(restrict(page)), audience: 'operators' },
   ]);
-  return { ...probes, ...(Object.fromEntries(restricted) as Partial<OperatorPages>) };
+  const readyz: Handler = (_, response, { draining }) => {
+    const readiness = state(draining);
+    respond(response, jsonAnswer(readiness.ready ? 200 : 503, readiness));
+  };
+  const livez: Handler = (_, response) => respond(response, textAnswer(200, 'ok'));
+  return {
+    ...Object.fromEntries(restricted),
+    '/probe': { answer: probe, audience: 'operators' },
+    '/livez': { answer: forReaders(livez), anyHost: true },
+    '/readyz': { answer: forReaders(readyz), anyHost: true },
+  };
 }
 
-function forReaders(page: OperatorPage): OperatorPage {
+function forReaders(page: Handler): Handler {
   return (request, response, admission) => {
     if (isReading(request, response)) page(request, response, admission);
   };
 }
 
-function forLocalCallers(page: OperatorPage): OperatorPage {
+function forLocalCallers(page: Handler): Handler {
   const refusal =
     'This page accepts requests only from this machine. Set METRICS_PORT to serve it to others on that port.';
   return (request, response, admission) => {

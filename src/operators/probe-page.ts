@@ -1,9 +1,9 @@
 import type { OwnKeys } from '../config/own-key.ts';
 import { isPassedOn } from '../http/door/local-caller.ts';
+import type { Handler } from '../http/door/route.ts';
 import { jsonAnswer, respond, textAnswer } from '../http/respond.ts';
 import { inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
-import type { OperatorPage } from './operator-pages.ts';
 import { Proofs } from './probe-proof.ts';
 import type { Probed } from './upstream-probe.ts';
 
@@ -23,7 +23,7 @@ export function createProbePage({
   readonly clock: Clock;
   readonly keys: OwnKeys;
   readonly probe: () => Promise<Probed>;
-}): OperatorPage {
+}): Handler {
   const proofs = new Proofs();
   let latest: { readonly probed: Promise<Probed>; endedAt: number } | null = null;
   const shared = (): Promise<Probed> => {

@@ -10,7 +10,7 @@ import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { unauthenticated } from '../../src/auth/refusal.ts';
 import type { Viewer } from '../../src/auth/viewer.ts';
-import { createJobDataRoute, type JobDownload } from '../../src/files/job-data.ts';
+import { type JobDownload, jobDataRoute } from '../../src/files/job-data.ts';
 import { createMaskError } from '../../src/graphql/mask-error.ts';
 import { Door } from '../../src/http/door/admission.ts';
 import { createHostGuard } from '../../src/http/door/host-guard.ts';
@@ -58,7 +58,7 @@ afterEach(async () => {
 /** The route behind the door, the encoder and the guard of the gateway. */
 function serverOf(): Server {
   const codings = new Codings();
-  const route = createJobDataRoute({
+  const routes = jobDataRoute({
     clock,
     codings,
     find: ({ name }, id) => (name === 'stranger' ? null : (jobs.get(id) ?? null)),
@@ -76,7 +76,7 @@ function serverOf(): Server {
   const made = createServer((asked, response) => {
     drain.watch(response);
     encodeResponse(response, codings.for(asked));
-    route(asked, response, door.admit(asked, false));
+    routes['/jobs/']?.answer(asked, response, door.admit(asked, false));
   });
   const drain = new Drain(made, { clock, graceMs: 1000 });
   return made;

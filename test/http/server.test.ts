@@ -8,7 +8,7 @@ import { type HttpOptions, serveOn } from '../../src/http/server.ts';
 import { ListenError } from '../../src/http/socket/listen.ts';
 import { Port } from '../../src/http/socket/port.ts';
 import { EventStream } from '../../src/observe/event-stream.ts';
-import { createOperatorPages } from '../../src/operators/operator-pages.ts';
+import { operatorRoutes } from '../../src/operators/operator-pages.ts';
 import { type Clock, systemClock } from '../../src/scheduling/clock.ts';
 import { anyDoor } from '../support/any-door.ts';
 import { smallServer } from '../support/small-graph.ts';
@@ -33,22 +33,19 @@ function small(options: Partial<HttpOptions> = {}): Port {
     events: new EventStream(),
     graphql: () => undefined,
     graphiql: page,
-    landing: (_, response) => response.end('the landing page'),
-    files: (_, response) => response.end(),
-    jobData: (_, response) => response.end(),
-    mcp: null,
-    assets: (_, response) => response.end(),
-    pages: createOperatorPages({
-      access: 'local',
-      metrics: { render: () => Promise.reject(new Error('no metrics here')) },
-      console: {},
-      probe: () => {},
-      state: (draining) => ({ ready: !draining, reasons: [], degraded: [] }),
-    }),
-    schemaPages: {
-      '/schema.graphql': (_, response) => response.end(),
-      '/client.tgz': (_, response) => response.end(),
-    },
+    routes: [
+      {
+        '/': { answer: (_, response) => void response.end('the landing page') },
+        '/files/': { answer: (_, response) => void response.end(), limitsBody: true },
+        ...operatorRoutes({
+          access: 'local',
+          metrics: { render: () => Promise.reject(new Error('no metrics here')) },
+          console: {},
+          probe: () => {},
+          state: (draining) => ({ ready: !draining, reasons: [], degraded: [] }),
+        }),
+      },
+    ],
     door: anyDoor(),
     bodyLimits: { maxBodyBytes: 1000 },
     clock,

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isLocal } from '../../src/http/door/local-caller.ts';
-import { createOperatorPages } from '../../src/operators/operator-pages.ts';
+import { operatorRoutes } from '../../src/operators/operator-pages.ts';
 import { anyDoor } from '../support/any-door.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 import { proxies, statusOf, usualHeaders } from '../support/proxies.ts';
@@ -71,7 +71,7 @@ describe('Metrics and the console', () => {
   });
 
   it('local does not show them to a page whose name was made to point at this machine', async () => {
-    const pages = createOperatorPages({
+    const pages = operatorRoutes({
       access: 'local',
       metrics: { render: async () => ({ contentType: 'text/plain', text: '' }) },
       console: {},
@@ -80,7 +80,7 @@ describe('Metrics and the console', () => {
     });
     const door = anyDoor();
     const server = createServer((asked, answer) =>
-      pages['/metrics']?.(asked, answer, door.admit(asked, false)),
+      pages['/metrics']?.answer(asked, answer, door.admit(asked, false)),
     );
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const { port } = server.address() as AddressInfo;

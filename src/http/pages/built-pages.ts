@@ -16,16 +16,16 @@ import {
 import { inPieces, SharedFile } from './shared-file.ts';
 
 /** Serves a page or a part of one, by GET or HEAD. Never rejects. */
-type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+type PageAnswer = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** What `npm run build` makes for browsers, beside the server: pages, which send no request to other hosts. */
 export interface BuiltPages {
   /** The package for frontends, as npm installs it; a 503 until it is built. */
   readonly clientPackage: () => PlainAnswer;
   /** Serves `/assets/...`. A name identifies the content, so a browser may store it without a time limit. */
-  readonly asset: Answer;
+  readonly asset: PageAnswer;
   /** Serves the page of a name. `policy` extends the common policy. */
-  document(name: string, policy?: readonly string[]): Answer;
+  document(name: string, policy?: readonly string[]): PageAnswer;
 }
 
 /** The permissions of a page: its own scripts and styles, its own images, and requests to this gateway. */
@@ -62,24 +62,25 @@ export function createBuiltPages(codings: Codings, folder = folderOfPages()): Bu
     const etag = `"${createHash('sha256').update(body).digest('base64url')}"`;
     return { status: 200, content: { type: 'application/gzip', body, etag } };
   });
+  const asset: PageAnswer = (request, response) => {
+    if (!isReading(request, response)) return;
+    const name = (request.url ?? '').replace(/^.*\/|\?.*$/g, '');
+    const file = assetFor(name, assets(), (available) => codings.packed(request, available));
+    if (!file) {
+      respond(response, missingAsset);
+      return;
+    }
+    const { bytes, ...kind } = file;
+    inBackground(
+      bytes.bytesFor(response).then(
+        (body) => respond(response, { ...assetAnswer, content: { ...kind, body } }, inPieces),
+        () => respond(response, missingAsset),
+      ),
+    );
+  };
   return {
     clientPackage: () => clientPackage() ?? notBuilt,
-    asset(request, response) {
-      if (!isReading(request, response)) return;
-      const name = (request.url ?? '').replace(/^.*\/|\?.*$/g, '');
-      const file = assetFor(name, assets(), (available) => codings.packed(request, available));
-      if (!file) {
-        respond(response, missingAsset);
-        return;
-      }
-      const { bytes, ...kind } = file;
-      inBackground(
-        bytes.bytesFor(response).then(
-          (body) => respond(response, { ...assetAnswer, content: { ...kind, body } }, inPieces),
-          () => respond(response, missingAsset),
-        ),
-      );
-    },
+    asset,
     document(name, policy = ["style-src 'self'"]) {
       const path = join(folder, `${name}.html`);
       const headers = { 'Content-Security-Policy': [...POLICY, ...policy].join('; ') };

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { rangesNaming } from '../door/headers/accept.ts';
+import type { Handler, Routes } from '../door/route.ts';
 import { isReading, respond, sharedContent } from '../respond.ts';
 
 /** What a visitor can open. */
@@ -10,9 +10,6 @@ interface LandingOptions {
   /** Addresses of the embedded sandbox; `null` over real upstreams. */
   readonly sandbox: { readonly links: string; readonly market: string } | null;
 }
-
-/** Answers `/`. */
-export type LandingPage = (request: IncomingMessage, response: ServerResponse) => void;
 
 interface Entry {
   readonly name: string;
@@ -44,11 +41,11 @@ const POLICY = [
 ].join('; ');
 
 /** The page at `/`: what this server is, and where its other pages are. Programs get the same as plain text. */
-export function createLandingPage(options: LandingOptions): LandingPage {
+export function landingRoute(options: LandingOptions): Routes {
   const entries = entriesOf(options);
   const html = sharedContent('text/html; charset=utf-8', htmlOf(entries, options));
   const text = sharedContent('text/plain; charset=utf-8', textOf(entries, options));
-  return (request, response) => {
+  const answer: Handler = (request, response) => {
     if (!isReading(request, response)) return;
     const forPeople = rangesNaming(request.headers.accept, 'text/html').length > 0;
     respond(response, {
@@ -59,6 +56,7 @@ export function createLandingPage(options: LandingOptions): LandingPage {
       content: forPeople ? html : text,
     });
   };
+  return { '/': { answer, audience: 'callers' } };
 }
 
 function entriesOf({ console, schema }: LandingOptions): Entry[] {

@@ -1,4 +1,4 @@
-import { createMcpRoute } from '../../../src/agents/mcp-route.ts';
+import { mcpRoute } from '../../../src/agents/mcp-route.ts';
 import { createMaskError } from '../../../src/graphql/mask-error.ts';
 import { Door } from '../../../src/http/door/admission.ts';
 import { BodyPool } from '../../../src/http/door/body/body-pool.ts';
@@ -8,7 +8,7 @@ import { Codings } from '../../../src/http/encoding/codings.ts';
 import { serveOn } from '../../../src/http/server.ts';
 import { Port } from '../../../src/http/socket/port.ts';
 import { EventStream } from '../../../src/observe/event-stream.ts';
-import { createOperatorPages } from '../../../src/operators/operator-pages.ts';
+import { operatorRoutes } from '../../../src/operators/operator-pages.ts';
 import { systemClock } from '../../../src/scheduling/clock.ts';
 import { serveEverything } from './everything.ts';
 
@@ -31,31 +31,24 @@ export async function startEverything(): Promise<{
     events: new EventStream(),
     graphql: () => undefined,
     graphiql: (_, response) => void response.end(),
-    landing: (_, response) => response.end(),
-    files: (_, response) => response.end(),
-    jobData: (_, response) => response.end(),
-    mcp: {
-      messages: createMcpRoute({
-        clock: systemClock,
-        hasProvider: false,
-        load: async () => serveEverything(),
-        maskError,
-        bodyPool: new BodyPool(),
-      }),
-      metadata: null,
-    },
-    assets: (_, response) => response.end(),
-    pages: createOperatorPages({
-      access: 'local',
-      metrics: { render: () => Promise.reject(new Error('no metrics here')) },
-      console: {},
-      probe: () => {},
-      state: (draining) => ({ ready: !draining, reasons: [], degraded: [] }),
-    }),
-    schemaPages: {
-      '/schema.graphql': (_, response) => response.end(),
-      '/client.tgz': (_, response) => response.end(),
-    },
+    routes: [
+      {
+        ...mcpRoute({
+          clock: systemClock,
+          hasProvider: false,
+          load: async () => serveEverything(),
+          maskError,
+          bodyPool: new BodyPool(),
+        }),
+        ...operatorRoutes({
+          access: 'local',
+          metrics: { render: () => Promise.reject(new Error('no metrics here')) },
+          console: {},
+          probe: () => {},
+          state: (draining) => ({ ready: !draining, reasons: [], degraded: [] }),
+        }),
+      },
+    ],
     door: new Door({
       authenticate: () => ({ name: 'anyone', role: 'admin' }),
       hostGuard: createHostGuard(HOST, []),

@@ -10,7 +10,7 @@ import { createBuiltPages } from '../../../src/http/pages/built-pages.ts';
 import { serveOn } from '../../../src/http/server.ts';
 import { Port } from '../../../src/http/socket/port.ts';
 import { EventStream } from '../../../src/observe/event-stream.ts';
-import { createOperatorPages } from '../../../src/operators/operator-pages.ts';
+import { operatorRoutes } from '../../../src/operators/operator-pages.ts';
 import { anyDoor } from '../../support/any-door.ts';
 import { until } from '../../support/uploads.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
@@ -46,22 +46,18 @@ async function serve(
       return graphql(request, response);
     },
     graphiql: () => undefined,
-    landing: () => undefined,
-    files: () => undefined,
-    jobData: () => undefined,
-    mcp: null,
-    assets: createBuiltPages(new Codings(), folder).asset,
-    pages: createOperatorPages({
-      access: 'local',
-      metrics: { render: () => Promise.reject(new Error('no metrics here')) },
-      console: {},
-      probe: () => {},
-      state: () => ({ ready: true, reasons: [], degraded: [] }),
-    }),
-    schemaPages: {
-      '/schema.graphql': (_, response) => response.end(),
-      '/client.tgz': (_, response) => response.end(),
-    },
+    routes: [
+      {
+        '/assets/': { answer: createBuiltPages(new Codings(), folder).asset },
+        ...operatorRoutes({
+          access: 'local',
+          metrics: { render: () => Promise.reject(new Error('no metrics here')) },
+          console: {},
+          probe: () => {},
+          state: () => ({ ready: true, reasons: [], degraded: [] }),
+        }),
+      },
+    ],
     door: anyDoor(),
     bodyLimits: { maxBodyBytes: 1000 },
     clock,
