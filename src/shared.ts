@@ -170,7 +170,8 @@ function createJobs(
         const client = backends.clients.find((each) => each.upstream === upstream);
         const budget = client?.budgets.lookAt(keys[upstream].credential);
         return (
-          budget?.bulkForecastMs({ calls, callerClass }, client?.wire.heldMs) ?? Number.POSITIVE_INFINITY
+          budget?.bulkForecastMs({ calls, callerClass }, client?.wire.heldMs) ??
+          Number.POSITIVE_INFINITY
         );
       },
     },

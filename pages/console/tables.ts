@@ -1,9 +1,9 @@
 import type {
   CacheState,
-  ClassState,
   ConsoleState,
   JobRow,
   OperationState,
+  ShownClass,
   SpenderState,
   WaitingState,
 } from '../../src/console/console-state.ts';
@@ -168,7 +168,7 @@ export function classes(state: ConsoleState): Child {
   const rows = state.classes;
   if (rows.length === 0) return null;
   const all = rows.reduce((sum, { sends }) => sum + sends, 0);
-  const columns: Column<ClassState>[] = [
+  const columns: Column<ShownClass>[] = [
     ['Class', 'text', ({ name }) => span('name', name)],
     ['Weight', 'number', ({ weight }) => count(weight)],
     ['Requests', 'number', ({ sends }) => count(sends)],
@@ -182,7 +182,7 @@ export function classes(state: ConsoleState): Child {
   ];
 }
 
-function limitsOf({ quotas }: ClassState, { upstreams }: ConsoleState): Child {
+function limitsOf({ quotas }: ShownClass, { upstreams }: ConsoleState): Child {
   if (quotas.length === 0) return span('muted', 'none');
   return upstreams.map(({ title, upstream, windowMs }) => {
     const own = quotas.filter((quota) => quota.upstream === upstream);

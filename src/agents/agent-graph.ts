@@ -16,7 +16,7 @@ export interface AgentCall {
 }
 
 /** An operation as an agent sends it. */
-interface SentOperation {
+interface SentText {
   /** A text, or the id of a listed operation. */
   readonly operation: string;
   readonly variables: Readonly<Record<string, unknown>>;
@@ -69,7 +69,7 @@ export class AgentGraph {
    * @throws BadUserInput `BAD_USER_INPUT` for an invalid one.
    * @throws GatewayError `OPERATION_TOO_EXPENSIVE` for one that exceeds a limit.
    */
-  parse({ operation, variables }: SentOperation): AgentOperation {
+  parse({ operation, variables }: SentText): AgentOperation {
     const text = this.listed ? this.listed.get(bareId(operation)) : operation;
     if (text === undefined) {
       throw new GatewayError(
@@ -81,7 +81,7 @@ export class AgentGraph {
   }
 
   /** Parses an operation of the gateway itself, which needs not be listed. */
-  parseOwn({ operation: text, variables }: SentOperation): AgentOperation {
+  parseOwn({ operation: text, variables }: SentText): AgentOperation {
     return { ...this.#operations.parse(text, variables), text, variables };
   }
 

@@ -41,7 +41,7 @@ export interface FastPathServer {
 }
 
 /** A received request with a known caller. */
-interface Known extends Recipient {
+interface KnownRequest extends Recipient {
   readonly arrival: Arrival;
   readonly server: FastPathServer;
 }
@@ -67,7 +67,7 @@ export function createFastPath(options: {
   const { answers, callers, clock, replies } = options;
 
   /** Responds to an operation from memory, or passes it on. `body` is null for a GET. */
-  const settle = (known: Known, body: Buffer | null): void => {
+  const settle = (known: KnownRequest, body: Buffer | null): void => {
     const { arrival, caller, request, server } = known;
     const key = answerKeyOf(caller, request, body?.toString('latin1') ?? request.url ?? '');
     const now = clock.now();
@@ -83,11 +83,11 @@ export function createFastPath(options: {
     server.serve(arrival);
   };
 
-  const noteUnread = ({ response, server }: Known): void => {
+  const noteUnread = ({ response, server }: KnownRequest): void => {
     if ((response.socket?.writableLength ?? 0) > 0) server.drain.watch(response);
   };
 
-  const waitForBody = (known: Known): void => {
+  const waitForBody = (known: KnownRequest): void => {
     const { arrival, request, server } = known;
     server.watch(arrival);
     const look = (): void => {
@@ -100,7 +100,7 @@ export function createFastPath(options: {
     request.on('readable', look);
   };
 
-  let bodies: Known[] = [];
+  let bodies: KnownRequest[] = [];
   /** Most bodies arrive with their head: these are read immediately, without a listener. */
   const readBodies = (): void => {
     const arrived = bodies;

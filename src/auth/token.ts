@@ -5,14 +5,14 @@ import { bearerOf, unauthenticated } from './refusal.ts';
 import { type KnownToken, MAX_TOKEN_FILE_BYTES, parseTokenFile } from './token-file.ts';
 import type { Viewer } from './viewer.ts';
 
-interface Entry {
+interface TokenEntry {
   readonly viewer: Viewer;
   /** On the wall clock; infinite for a token that does not run out. */
   readonly expiresAt: number;
 }
 
 /** The tokens of a file by their SHA-256, in lower-case hex. */
-type Entries = ReadonlyMap<string, Entry>;
+type Entries = ReadonlyMap<string, TokenEntry>;
 
 /**
  * Identifies callers by the tokens of a file, which is read again when it changes, so that creating and revoking a
@@ -32,7 +32,7 @@ export function createTokenCheck(file: string, world: AuthWorld): Authenticator 
     failed: (reason) =>
       world.complain(`AUTH_TOKENS_FILE cannot be used: ${reason}. The previous tokens stay valid.`),
   });
-  const isValid = ({ expiresAt }: Entry): boolean => expiresAt > world.clock.wall();
+  const isValid = ({ expiresAt }: TokenEntry): boolean => expiresAt > world.clock.wall();
   const authenticate: Authenticate = ({ authorization }) => {
     // How long a lookup takes can depend on the digest that is looked for and on those in the file. That
     // reveals nothing about a token: none can be chosen for its digest, nor be found from it.

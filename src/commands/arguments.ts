@@ -4,7 +4,7 @@ import { UsageError } from './faults.ts';
 /** The options of a command, by name, as `parseArgs` of Node takes them. */
 type Options = NonNullable<ParseArgsConfig['options']>;
 
-type Values<T extends Options> = ReturnType<
+type ArgumentValues<T extends Options> = ReturnType<
   typeof parseArgs<{ args: string[]; options: T; strict: true }>
 >['values'];
 
@@ -12,7 +12,10 @@ type Values<T extends Options> = ReturnType<
  * Parses the options of a command without other arguments.
  * @throws UsageError for an unknown argument, and for an option without its value.
  */
-export function readOptions<T extends Options>(args: readonly string[], options: T): Values<T> {
+export function readOptions<T extends Options>(
+  args: readonly string[],
+  options: T,
+): ArgumentValues<T> {
   return readArguments(args, options, 0).values;
 }
 
@@ -24,7 +27,7 @@ export function readArguments<T extends Options>(
   args: readonly string[],
   options: T,
   most: number,
-): { readonly values: Values<T>; readonly others: readonly string[] } {
+): { readonly values: ArgumentValues<T>; readonly others: readonly string[] } {
   const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true });
   const others = tokens.filter(({ kind }) => kind === 'positional');
   const unknown =

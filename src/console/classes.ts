@@ -4,7 +4,7 @@ import type { Hour } from '../observe/history/history.ts';
 import { wordsOf } from '../observe/history/minutes.ts';
 import type { ClassQuota } from '../operators/class-quotas.ts';
 import type { Client } from '../upstream/client.ts';
-import type { ClassState } from './console-state.ts';
+import type { ShownClass } from './console-state.ts';
 
 /** The sources of the states of the classes. */
 export interface ClassParts {
@@ -20,7 +20,7 @@ export interface ClassParts {
  * Each configured class, that of agents if it has sent requests in the last hour, and the default, as they are now; none
  * if there is only the default.
  */
-export function classStates(parts: ClassParts, { spenders }: Pick<Hour, 'spenders'>): ClassState[] {
+export function classStates(parts: ClassParts, { spenders }: Pick<Hour, 'spenders'>): ShownClass[] {
   const { classes, clients, configured } = parts;
   const sent = [...spenders].flatMap(([key, { sends = 0 }]) => {
     const [, caller] = wordsOf(key);
@@ -50,7 +50,7 @@ export function classStates(parts: ClassParts, { spenders }: Pick<Hour, 'spender
   }));
 }
 
-function quotaState(quota: ClassQuota): ClassState['quotas'][number] {
+function quotaState(quota: ClassQuota): ShownClass['quotas'][number] {
   const { limit, upstream, used, waitMs } = quota;
   return { upstream, limit, used, nextInMs: Math.ceil(waitMs) };
 }

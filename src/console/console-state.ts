@@ -103,7 +103,7 @@ export interface SpenderState {
 }
 
 /** A class of callers. Its name comes from the configuration. */
-export interface ClassState {
+export interface ShownClass {
   readonly name: string;
   /** Its share of the slots while callers of several classes wait, relative to the other classes. */
   readonly weight: number;
@@ -204,7 +204,7 @@ export interface ConsoleState {
     readonly rows: readonly JobRow[];
   };
   /** Each configured class of callers and the default; empty if no class is configured. */
-  readonly classes: readonly ClassState[];
+  readonly classes: readonly ShownClass[];
   /** The most requests first; at most 20. */
   readonly operations: readonly OperationState[];
   readonly cache: {

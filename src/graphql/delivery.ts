@@ -66,7 +66,11 @@ function isSpoken(parameter: string): boolean {
 }
 
 /** A response, or one of the parts that `@defer` and `@stream` deliver. */
-export type Part = ExecutionResult & { readonly hasNext?: boolean };
+export type Part = ExecutionResult & {
+  readonly hasNext?: boolean;
+  readonly incremental?: readonly ExecutionResult[];
+  readonly completed?: readonly Pick<ExecutionResult, 'errors'>[];
+};
 
 type ResultPayload = Parameters<NonNullable<GatewayPlugin['onResultProcess']>>[0];
 

@@ -10,6 +10,7 @@ import type { GraphContext } from '../graph/context.ts';
 import { OneAtATime } from '../scheduling/one-at-a-time.ts';
 import type { DryRun } from '../upstream/dry-run/dry-run.ts';
 import type { Receipt } from '../upstream/receipt.ts';
+import type { Part } from './delivery.ts';
 import { isOfRequest } from './mask-error.ts';
 
 /** Maximum number of errors in the response to a dry run, without repetitions. */
@@ -67,9 +68,6 @@ function fieldPath(path: GraphQLResolveInfo['path']): string {
   }
   return keys.join('.');
 }
-
-/** A response, or a part of an incremental one. */
-type Part = ExecutionResult & { readonly incremental?: readonly ExecutionResult[] };
 
 /**
  * The response to a dry run: `extensions.plan` and no data. Errors of the request itself are kept; those caused by

@@ -6,6 +6,7 @@ import {
   type YogaServerInstance,
 } from 'graphql-yoga';
 import { BoundedMap } from '../bounded-map.ts';
+import type { Part } from './delivery.ts';
 import type { MaskError } from './mask-error.ts';
 import type { ServerContext } from './request-record.ts';
 
@@ -55,12 +56,6 @@ export function createGraphqlServer<Context extends object>(
     },
   });
 }
-
-/** One of the parts that `@defer` and `@stream` deliver, or its content. */
-type Part = ExecutionResult & {
-  readonly incremental?: readonly ExecutionResult[];
-  readonly completed?: readonly Pick<ExecutionResult, 'errors'>[];
-};
 
 /**
  * Masks the errors of every part of a response. Yoga masks only those at the top of a part, and the plugins after

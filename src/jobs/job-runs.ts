@@ -27,7 +27,7 @@ interface JobRunsOptions {
 type JobEnd = Pick<JobRecord, 'error' | 'state'>;
 
 /** A job that is executed, or waits for its time. */
-interface Run {
+interface JobRun {
   readonly stop: AbortController;
   readonly ended: Promise<void>;
 }
@@ -35,7 +35,7 @@ interface Run {
 /** Runs jobs in the background. */
 export class JobRuns {
   readonly #options: JobRunsOptions;
-  readonly #runs = new Map<StoredJob, Run>();
+  readonly #runs = new Map<StoredJob, JobRun>();
   #isDrained = false;
 
   constructor(options: JobRunsOptions) {

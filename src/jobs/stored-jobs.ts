@@ -31,7 +31,7 @@ export interface AddedOutput {
 }
 
 /** The row of a job. Its output is in the rows `output/<id>/<offset>`, the identities are in `seen/<id>/<offset>`. */
-interface Row {
+interface SavedJob {
   readonly record: JobRecord;
   /** Size of the output in bytes; `null` if it was removed. */
   readonly bytes: number | null;
@@ -92,7 +92,7 @@ export class StoredJobs {
     job.remove();
   }
 
-  #add(row: Row): StoredJob {
+  #add(row: SavedJob): StoredJob {
     const job = new StoredJob(this.#store, this.#space, row);
     this.#jobs.set(job.id, job);
     return job;
@@ -104,10 +104,10 @@ export class StoredJob {
   readonly id: string;
   readonly #store: Store;
   readonly #space: Space;
-  #row: Row;
+  #row: SavedJob;
   #rowBytes = 0;
 
-  constructor(store: Store, space: Space, row: Row) {
+  constructor(store: Store, space: Space, row: SavedJob) {
     this.id = row.record.id;
     this.#store = store;
     this.#space = space;
@@ -204,7 +204,7 @@ export class StoredJob {
     }
   }
 
-  #put(row: Row): void {
+  #put(row: SavedJob): void {
     const text = JSON.stringify(row);
     this.#row = row;
     this.#store.put(this.#key, text);

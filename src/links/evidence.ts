@@ -3,7 +3,7 @@ import type { Creation, Known, List, Repeatable, Row } from '../upstream/request
 import type { Comparison, Likeness } from './likeness.ts';
 
 /** The members that a write gives to a row of a list; `null` or absent for the others. */
-type Given<R extends Row> = { readonly [Member in keyof R]?: Comparison | null };
+type GivenInput<R extends Row> = { readonly [InputMember in keyof R]?: Comparison | null };
 
 /** A write whose second request has the same effect as the first. */
 export const repeatable: Repeatable<never> = { kind: 'repeatable' };
@@ -21,7 +21,7 @@ interface CreationTraits<R extends Row> {
 /** The evidence of a write that adds a row with these members to a list. */
 export function creation<R extends Row>(
   list: List<R>,
-  given: Given<R>,
+  given: GivenInput<R>,
   { createdAt, unique = null }: CreationTraits<R> = {},
 ): Creation<Known<R>> {
   const members = membersOf(given, unique);
@@ -39,14 +39,14 @@ export function creation<R extends Row>(
   };
 }
 
-interface Member<R extends Row> {
+interface InputMember<R extends Row> {
   readonly name: keyof R;
   readonly comparison: Comparison;
   /** Whether its value says which row it is. */
   readonly identifies: boolean;
 }
 
-function membersOf<R extends Row>(given: Given<R>, unique: keyof R | null): Member<R>[] {
+function membersOf<R extends Row>(given: GivenInput<R>, unique: keyof R | null): InputMember<R>[] {
   const entries = Object.entries(given) as [string & keyof R, Comparison | null][];
   return entries.flatMap(([name, comparison]) => {
     if (!comparison) return [];
@@ -59,7 +59,7 @@ function membersOf<R extends Row>(given: Given<R>, unique: keyof R | null): Memb
  * Compares a row to what was given. A member that the list does not provide does not speak against it, but without one
  * that says which row it is, no row is equal.
  */
-function likenessOf<R extends Row>(row: R, members: readonly Member<R>[]): Likeness {
+function likenessOf<R extends Row>(row: R, members: readonly InputMember<R>[]): Likeness {
   const known = members.filter(({ name }) => isPresent(row[name]));
   const found = known.map(({ name, comparison }) => comparison.compare(row[name]));
   if (found.includes('different')) return 'different';

@@ -16,15 +16,15 @@ import { QrCodeRef } from './content/qr-code.graph.ts';
 import type { QrCode } from './content/qr-code.ts';
 import { slugOf } from './slug.ts';
 
-type Types = typeof builder.$inferSchemaTypes;
+type PreviousTypes = typeof builder.$inferSchemaTypes;
 
 /**
  * Adds `previous` to a type. What it returns has no `id`: a client's cache would take it for the object as it is now,
  * and mix the two.
  */
 function addPrevious<Shape, R extends object>(
-  of: ObjectRef<Types, Shape>,
-  type: ObjectRef<Types, R>,
+  of: ObjectRef<PreviousTypes, Shape>,
+  type: ObjectRef<PreviousTypes, R>,
 ): void {
   builder.objectField(of, 'previous', (t) =>
     t.field({

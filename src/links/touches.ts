@@ -1,5 +1,5 @@
 /** The subject of a mutation, as far as invalidation depends on it. */
-interface Subject {
+interface TouchedSubject {
   /** The row's id; absent for a new row whose id is unknown. */
   readonly id?: number | undefined;
 }
@@ -20,11 +20,14 @@ export const touches = {
   deleteCampaign: () => ['campaigns'],
   assignLinkToCampaign: () => ['campaigns'],
 
-  createChannel: ({ id }: Subject) => ['channels', id ? `channel:${id}:items` : 'channelItems'],
+  createChannel: ({ id }: TouchedSubject) => [
+    'channels',
+    id ? `channel:${id}:items` : 'channelItems',
+  ],
   updateChannel: () => ['channels'],
-  deleteChannel: ({ id }: Subject) => ['channels', `channel:${id}:items`],
+  deleteChannel: ({ id }: TouchedSubject) => ['channels', `channel:${id}:items`],
   // An installation may allow an item in one channel only: it has then left another.
-  assignItemToChannel: ({ id, item }: Subject & { readonly item: string }) => [
+  assignItemToChannel: ({ id, item }: TouchedSubject & { readonly item: string }) => [
     `channel:${id}:items`,
     ...anywhere(item),
   ],
@@ -35,16 +38,19 @@ export const touches = {
   updatePixel: () => ['pixels'],
   deletePixel: () => ['pixels'],
 
-  createQrCode: ({ id }: Subject) => ['qrCodes', id ? `qrCode:${id}` : 'qrStatistics'],
-  updateQrCode: ({ id }: Subject) => ['qrCodes', `qrCode:${id}`, ...anywhere(`QR:${id}`)],
-  deleteQrCode: ({ id }: Subject) => ['qrCodes', `qrCode:${id}`, ...anywhere(`QR:${id}`)],
+  createQrCode: ({ id }: TouchedSubject) => ['qrCodes', id ? `qrCode:${id}` : 'qrStatistics'],
+  updateQrCode: ({ id }: TouchedSubject) => ['qrCodes', `qrCode:${id}`, ...anywhere(`QR:${id}`)],
+  deleteQrCode: ({ id }: TouchedSubject) => ['qrCodes', `qrCode:${id}`, ...anywhere(`QR:${id}`)],
 
   // A user may be the owner of the gateway's own key.
-  subscribeUser: ({ id }: Subject) => ['users', `user:${id}`, 'account'],
-  createUser: ({ id }: Subject) => ['users', id ? `user:${id}` : 'user'],
-  deleteUser: ({ id }: Subject) => ['users', `user:${id}`],
+  subscribeUser: ({ id }: TouchedSubject) => ['users', `user:${id}`, 'account'],
+  createUser: ({ id }: TouchedSubject) => ['users', id ? `user:${id}` : 'user'],
+  deleteUser: ({ id }: TouchedSubject) => ['users', `user:${id}`],
   createLoginUrl: () => [],
-} satisfies Record<string, (subject: Subject & { readonly item: string }) => readonly string[]>;
+} satisfies Record<
+  string,
+  (subject: TouchedSubject & { readonly item: string }) => readonly string[]
+>;
 
 /** Tags for an item that may be in any channel: the pages that contain it, and all pages in flight. */
 function anywhere(item: string): string[] {

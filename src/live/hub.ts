@@ -49,7 +49,7 @@ interface LiveHubOptions {
   readonly events: EventStream;
 }
 
-interface Member {
+interface GroupMember {
   readonly stream: LiveStream;
   readonly viewer: LiveViewer;
   readonly group: LiveGroup;
@@ -88,7 +88,7 @@ const LAST_WORDS_AT_STOP_MS = 1000;
 export class LiveHub {
   readonly #options: LiveHubOptions;
   readonly #groups = new Map<string, LiveGroup>();
-  readonly #members = new Map<LiveStream, Member>();
+  readonly #members = new Map<LiveStream, GroupMember>();
   readonly #pace: RunPace;
   readonly #room: LiveRoom;
   #isLooking = false;
@@ -193,16 +193,16 @@ export class LiveHub {
     if (this.#groups.get(name) === group) this.#groups.delete(name);
   }
 
-  #membersOf(group: LiveGroup): Member[] {
+  #membersOf(group: LiveGroup): GroupMember[] {
     return [...group.members].flatMap((stream) => this.#members.get(stream) ?? []);
   }
 
-  #refuse(member: Member, reason: string, errors: readonly object[]): void {
+  #refuse(member: GroupMember, reason: string, errors: readonly object[]): void {
     const words = [errorEvent(errors), endEvent(null)];
     this.#finish(member, reason, Buffer.concat(words));
   }
 
-  #finish(member: Member, reason: string, words: Buffer): void {
+  #finish(member: GroupMember, reason: string, words: Buffer): void {
     const { stream } = member;
     if (stream.isEnding) return;
     member.reason = reason;
@@ -211,7 +211,7 @@ export class LiveHub {
   }
 
   /** Ends a stream whose viewer should reconnect immediately. */
-  #finishForNow(member: Member, reason: string): void {
+  #finishForNow(member: GroupMember, reason: string): void {
     this.#finish(member, reason, endEvent(NEXT_STREAM_MS));
   }
 
@@ -219,13 +219,13 @@ export class LiveHub {
    * Ends a stream that has reached its maximum age, or aborts it if its viewer does not receive the end: the
    * system detects a lost network only after a quarter of an hour.
    */
-  #retire(member: Member): void {
+  #retire(member: GroupMember): void {
     const { stream } = member;
     if (stream.isEnding) stream.destroy();
     else this.#finishForNow(member, 'maximum age reached');
   }
 
-  #closed(member: Member): void {
+  #closed(member: GroupMember): void {
     const { stream } = member;
     if (!this.#members.delete(stream)) return;
     const { bytes, events } = stream;
@@ -266,7 +266,7 @@ export class LiveHub {
   }
 
   /** Checks whether its viewer still has the permissions for the result. */
-  async #check(member: Member): Promise<void> {
+  async #check(member: GroupMember): Promise<void> {
     const verdict = await member.viewer.check();
     if (verdict === 'changed') this.#finishForNow(member, 'permissions changed');
     else if (verdict) this.#refuse(member, 'permission revoked', [verdict]);
@@ -274,7 +274,7 @@ export class LiveHub {
 }
 
 /** The emitted data of a viewer. */
-function viewerOf({ viewer }: Member) {
+function viewerOf({ viewer }: GroupMember) {
   const { caller, name, requestId } = viewer;
   return { caller, name, requestId };
 }

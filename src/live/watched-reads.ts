@@ -10,7 +10,7 @@ import { BUDGETS_MS, WatchedBudgets } from './watched-budgets.ts';
 import { WatchedValues } from './watched-values.ts';
 
 /** A read of the latest run, or of the current one. */
-interface Watched {
+interface WatchedEntry {
   readonly watch: Watch;
   /** The last run that has read it. */
   run: number;
@@ -26,7 +26,7 @@ export class WatchedReads implements ReadWatcher {
   /** The budgets in the result, which are not entries. */
   readonly budgets: WatchedBudgets;
   readonly #values = new WatchedValues();
-  readonly #watched = new Map<string, Watched>();
+  readonly #watched = new Map<string, WatchedEntry>();
   readonly #changed: (change: WatchedChange | 'grown') => void;
   readonly #watchers: Watchers;
   /** The ingredients of the latest run, and of the current one. */

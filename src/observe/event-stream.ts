@@ -10,13 +10,13 @@ export type EventReader = { readonly [Name in EventName]?: (row: EventRows[Name]
 /** Runs work as a part of the operation or the request that `of` identifies, as in its span. */
 type Within = <T>(of: object, work: () => T) => T;
 
-type Read = (row: unknown) => void;
+type ReadEvent = (row: unknown) => void;
 
 /** The stream of typed events of the gateway: producers emit, readers read in the order of `add`. */
 export class EventStream {
   readonly #readers: EventReader[] = [];
   /** The methods for each emitted name, until a reader is added. */
-  #methods: { [Name in EventName]?: readonly Read[] } = {};
+  #methods: { [Name in EventName]?: readonly ReadEvent[] } = {};
   /** `null` without spans: `operationBegan` has no reader then. */
   readonly within: Within | null;
 
@@ -54,9 +54,9 @@ export class EventStream {
     for (const read of this.#methods[name] ?? this.#methodsFor(name)) read(row);
   }
 
-  #methodsFor(name: EventName): readonly Read[] {
+  #methodsFor(name: EventName): readonly ReadEvent[] {
     const methods = this.#readers.flatMap((reader) => {
-      const method = reader[name] as Read | undefined;
+      const method = reader[name] as ReadEvent | undefined;
       return method ? method.bind(reader) : [];
     });
     this.#methods[name] = methods;

@@ -96,8 +96,8 @@ export interface EventRows {
 
   /** A live query was run. */
   readonly liveRun: null;
-  readonly liveBegan: LiveViewer;
-  readonly liveEnded: LiveViewer & {
+  readonly liveBegan: ViewerOfQuery;
+  readonly liveEnded: ViewerOfQuery & {
     /** One of few phrases. */
     readonly reason: string;
     readonly durationMs: number;
@@ -259,7 +259,7 @@ export interface TraceOrigin {
 type AnswersByName = ReadonlyMap<string | null, { readonly runs: number; readonly saved: number }>;
 
 /** A viewer of a live query. */
-interface LiveViewer {
+interface ViewerOfQuery {
   readonly name: string | null;
   readonly caller: string;
   readonly requestId: string;

@@ -4,7 +4,7 @@ import { BoundedMap } from '../bounded-map.ts';
 const REMEMBERED = 10_000;
 
 /** A waiting entry, in the lines of all its owners. */
-interface Waiting<T> {
+interface WaitingOwner<T> {
   /** `null` after the entry was taken, so that lines with its place do not keep it in memory. */
   entry: T | null;
   readonly owners: Set<string>;
@@ -12,12 +12,12 @@ interface Waiting<T> {
 
 /** The entries of one owner: those before `next` were taken. */
 interface Line<T> {
-  waiting: Waiting<T>[];
+  waiting: WaitingOwner<T>[];
   next: number;
 }
 
 /** A waiting owner, with its share at the time it was added. If shares are equal, the older one is first. */
-interface Place {
+interface QueuePlace {
   readonly owner: string;
   readonly share: number;
   readonly number: number;
@@ -37,9 +37,9 @@ interface Taken<T> {
  */
 export class FairQueue<T extends object> {
   readonly #lines = new Map<string, Line<T>>();
-  readonly #waiting = new Map<T, Waiting<T>>();
+  readonly #waiting = new Map<T, WaitingOwner<T>>();
   /** A heap of the owners with a line, the least share first. A share that has grown is corrected when it is read. */
-  readonly #heap: Place[] = [];
+  readonly #heap: QueuePlace[] = [];
   /** The cost charged to each owner; less than `#least` counts as `#least`. */
   readonly #shares = new BoundedMap<number>({ max: REMEMBERED });
   #places = 0;
@@ -78,7 +78,7 @@ export class FairQueue<T extends object> {
 
   /** Takes the next entry that may be taken now; `undefined` if there is none. */
   take(mayTake: (entry: T, owner: string) => boolean = () => true): Taken<T> | undefined {
-    const passedOver: Place[] = [];
+    const passedOver: QueuePlace[] = [];
     let taken: Taken<T> | undefined;
     while (!taken) {
       const place = this.#pop();
@@ -117,12 +117,12 @@ export class FairQueue<T extends object> {
     this.#push({ owner, share: this.#shareOf(owner), number: this.#places });
   }
 
-  #push(place: Place): void {
+  #push(place: QueuePlace): void {
     const heap = this.#heap;
     let at = heap.push(place) - 1;
     while (at > 0) {
       const above = (at - 1) >> 1;
-      const parent = heap[above] as Place;
+      const parent = heap[above] as QueuePlace;
       if (!isBefore(place, parent)) break;
       heap[at] = parent;
       at = above;
@@ -130,7 +130,7 @@ export class FairQueue<T extends object> {
     heap[at] = place;
   }
 
-  #pop(): Place | undefined {
+  #pop(): QueuePlace | undefined {
     const heap = this.#heap;
     const [first] = heap;
     const last = heap.pop();
@@ -138,8 +138,8 @@ export class FairQueue<T extends object> {
     let at = 0;
     for (let below = 1; below < heap.length; below = 2 * at + 1) {
       const other = heap[below + 1];
-      if (other && isBefore(other, heap[below] as Place)) below += 1;
-      const child = heap[below] as Place;
+      if (other && isBefore(other, heap[below] as QueuePlace)) below += 1;
+      const child = heap[below] as QueuePlace;
       if (!isBefore(child, last)) break;
       heap[at] = child;
       at = below;
@@ -162,12 +162,12 @@ function isEmpty<T>(line: Line<T>): boolean {
 /** The first entry of a line that may be taken; `null` if there is none. */
 function firstOf<T>(line: Line<T>, mayTake: (entry: T) => boolean): T | null {
   for (let at = line.next; at < line.waiting.length; at += 1) {
-    const { entry } = line.waiting[at] as Waiting<T>;
+    const { entry } = line.waiting[at] as WaitingOwner<T>;
     if (entry !== null && mayTake(entry)) return entry;
   }
   return null;
 }
 
-function isBefore(a: Place, b: Place): boolean {
+function isBefore(a: QueuePlace, b: QueuePlace): boolean {
   return a.share < b.share || (a.share === b.share && a.number < b.number);
 }

@@ -2,7 +2,7 @@ import { FairQueue } from './fair-queue.ts';
 import { loopTurns } from './loop-turns.ts';
 
 /** A task that waits. */
-interface Waiting {
+interface WaitingTask {
   readonly enter: () => void;
 }
 
@@ -11,7 +11,7 @@ interface Waiting {
  * pieces: the pieces of several together would hold the event loop.
  */
 export class OneAtATime {
-  readonly #waiting = new FairQueue<Waiting>();
+  readonly #waiting = new FairQueue<WaitingTask>();
   #isRunning = false;
 
   /** Runs a task of an owner when it is its turn; rejects with its error. */

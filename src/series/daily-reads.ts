@@ -25,7 +25,7 @@ export interface DailyRead {
 }
 
 /** A daily read, and the pages that were received on a day. */
-interface Watched {
+interface WatchedCounts {
   readonly read: DailyRead;
   day: number;
   readonly pages: Set<number>;
@@ -41,7 +41,7 @@ interface Watched {
  */
 export class DailyReads {
   readonly #clock: Clock;
-  readonly #watched: readonly Watched[];
+  readonly #watched: readonly WatchedCounts[];
   readonly #isDone: (of: SeriesOwner, resource: Resource, day: number) => boolean;
 
   /** @param isDone whether a list was read completely on a day, according to an earlier process. */
@@ -84,7 +84,7 @@ export class DailyReads {
     });
   }
 
-  #look(watched: Watched): void {
+  #look(watched: WatchedCounts): void {
     if (this.#clock.wall() % DAY_MS < FROM_HOUR * HOUR_MS) return;
     this.#begin(watched);
     const { day, pages, read } = watched;
@@ -96,7 +96,7 @@ export class DailyReads {
   }
 
   /** Forgets what was received on another day, or with another key. */
-  #begin(watched: Watched): void {
+  #begin(watched: WatchedCounts): void {
     const day = Math.floor(this.#clock.wall() / DAY_MS);
     const { partition } = watched.read.owner().credential;
     if (watched.day === day && watched.partition === partition) return;
@@ -108,7 +108,7 @@ export class DailyReads {
   }
 }
 
-function isComplete({ lastPage, pages }: Watched): boolean {
+function isComplete({ lastPage, pages }: WatchedCounts): boolean {
   if (lastPage === null) return false;
   for (let page = 1; page <= lastPage; page += 1) if (!pages.has(page)) return false;
   return true;

@@ -3,7 +3,7 @@ import type { Count, CountName, Row } from '../upstream/request.ts';
 import { Series } from './series.ts';
 
 /** When something was observed. */
-interface Moment {
+interface SavedMoment {
   readonly hour: number;
   /** When its response was requested, on `clock.now()`. */
   readonly askedAt: number;
@@ -84,7 +84,7 @@ export class SeriesStore {
     owner: string,
     count: Count<R>,
     observed: readonly R[],
-    { askedAt, hour }: Moment,
+    { askedAt, hour }: SavedMoment,
   ): void {
     const owned = this.#ownedBy(owner);
     const rows = rowsOf(owned, count.name);

@@ -41,7 +41,7 @@ export interface UsageReport {
   readonly saved: number;
 }
 
-type Counted = { -readonly [Member in keyof UsageGroup]: UsageGroup[Member] };
+type CountedGroup = { -readonly [Member in keyof UsageGroup]: UsageGroup[Member] };
 
 /** There are more groups than can be returned. */
 export class TooManyGroups extends Error {
@@ -52,7 +52,7 @@ export class TooManyGroups extends Error {
 export class UsageSums {
   readonly #by: readonly UsageDimension[];
   readonly #most: number;
-  readonly #groups = new Map<string, Counted>();
+  readonly #groups = new Map<string, CountedGroup>();
   #calls = 0;
   #saved = 0;
 

@@ -51,7 +51,7 @@ export interface UsageTerms {
 }
 
 /** A request that was counted, and where. */
-interface Counted {
+interface CountedRequest {
   readonly usage: DayUsage;
   readonly row: CountedRow;
 }
@@ -65,7 +65,7 @@ export class Usage implements EventReader {
   readonly #options: UsageOptions;
   /** Called after each avoided request: those are saved within a minute. */
   readonly #savedLater: () => void;
-  readonly #sent = new WeakMap<EventRows['requestSent'], Counted>();
+  readonly #sent = new WeakMap<EventRows['requestSent'], CountedRequest>();
   #today: DayUsage;
   #hasComplained = false;
 
@@ -170,7 +170,7 @@ export class Usage implements EventReader {
     this.#save();
   }
 
-  #add(row: UsageRow): Counted {
+  #add(row: UsageRow): CountedRequest {
     const { today } = this;
     if (today > this.#today.day) {
       this.#save();

@@ -1,14 +1,6 @@
-import {
-  type GraphQLField,
-  type GraphQLNamedType,
-  type GraphQLSchema,
-  isObjectType,
-  printType,
-} from 'graphql';
+import { type GraphQLNamedType, type GraphQLSchema, isObjectType, printType } from 'graphql';
 import { BadUserInput } from '../../errors.ts';
-import { bareType, firstSentence, signature, typesOfField } from './sdl.ts';
-
-type Field = GraphQLField<unknown, unknown>;
+import { bareType, firstSentence, type GraphField, signature, typesOfField } from './sdl.ts';
 
 /** The arguments of each list. They are explained once, in the index. */
 const PAGING = new Set(['after', 'before', 'first', 'last', 'offset']);
@@ -61,14 +53,14 @@ export function proseOf(schema: GraphQLSchema, names: readonly string[]): string
 }
 
 /** A field with the first sentence of each argument. */
-function proseOfField(field: Field): string {
+function proseOfField(field: GraphField): string {
   const args = field.args
     .filter(({ name }) => !PAGING.has(name))
     .map(({ description, name }) => `- ${name}: ${firstSentence(description)}`);
   return [`# ${field.description ?? ''}`, signature(field), ...args].join('\n');
 }
 
-function fieldNamed(schema: GraphQLSchema, name: string): Field | undefined {
+function fieldNamed(schema: GraphQLSchema, name: string): GraphField | undefined {
   const [first = '', second] = name.split('.');
   if (second !== undefined) {
     const type = schema.getType(first);
@@ -77,7 +69,7 @@ function fieldNamed(schema: GraphQLSchema, name: string): Field | undefined {
   return schema.getQueryType()?.getFields()[first] ?? schema.getMutationType()?.getFields()[first];
 }
 
-function fieldsOf(type: ReturnType<GraphQLSchema['getQueryType']>): Field[] {
+function fieldsOf(type: ReturnType<GraphQLSchema['getQueryType']>): GraphField[] {
   return Object.values(type?.getFields() ?? {});
 }
 

@@ -14,7 +14,8 @@ import {
   print,
 } from 'graphql';
 
-type Field = GraphQLField<unknown, unknown>;
+/** A field of any type. */
+export type GraphField = GraphQLField<unknown, unknown>;
 
 /** The first sentence of a description. */
 export function firstSentence(description: string | null | undefined): string {
@@ -23,7 +24,7 @@ export function firstSentence(description: string | null | undefined): string {
 
 /** A field in one line, with its arguments as `shown`. */
 export function signature(
-  { args, name, type }: Field,
+  { args, name, type }: GraphField,
   shown: (arg: GraphQLArgument) => string | null = input,
 ): string {
   const list = args.map(shown).filter((text) => text !== null);
@@ -66,7 +67,7 @@ function input(value: GraphQLArgument | GraphQLInputField): string {
 /**
  * The types that a caller needs to write a field: its input types, and what it returns, without pages and their edges.
  */
-export function typesOfField({ args, type }: Field): GraphQLNamedType[] {
+export function typesOfField({ args, type }: GraphField): GraphQLNamedType[] {
   const types = new Map<string, GraphQLNamedType>();
   const add = (named: GraphQLNamedType): void => {
     if (isScalarType(named) || types.has(named.name)) return;

@@ -9,7 +9,7 @@ import {
 import { firstSentence } from './sdl.ts';
 
 /** A named part of the graph. */
-interface Entry {
+interface NamedPart {
   /** Such as `Channel`, `Channel.items` or `LinkOrder.CLICKS`. */
   readonly name: string;
   readonly description: string;
@@ -20,7 +20,7 @@ const IN_NAME = 3;
 const IN_PROSE = 1;
 
 /** Every type, field and value of a schema, made when it is first searched. */
-const entriesOf = new WeakMap<GraphQLSchema, readonly Entry[]>();
+const entriesOf = new WeakMap<GraphQLSchema, readonly NamedPart[]>();
 
 /** The names that have some of these words in name or prose, the best first: one line each. */
 export function search(schema: GraphQLSchema, text: string, most: number): string[] {
@@ -40,14 +40,14 @@ export function search(schema: GraphQLSchema, text: string, most: number): strin
     .map(({ entry: { description, name } }) => `${name}: ${firstSentence(description)}`);
 }
 
-function pointsOf({ description, name }: Entry, word: string): number {
+function pointsOf({ description, name }: NamedPart, word: string): number {
   // Users write plurals.
   const stem = word.length > 3 ? word.replace(/s$/, '') : word;
   const inName = name.toLowerCase().includes(stem) ? IN_NAME : 0;
   return inName + (description.toLowerCase().includes(stem) ? IN_PROSE : 0);
 }
 
-function allEntries(schema: GraphQLSchema): Entry[] {
+function allEntries(schema: GraphQLSchema): NamedPart[] {
   return Object.values(schema.getTypeMap()).flatMap((type) => {
     if (type.name.startsWith('__') || /(?:Connection|Edge)$/.test(type.name)) return [];
     const own = { name: type.name, description: type.description ?? '' };
@@ -55,7 +55,7 @@ function allEntries(schema: GraphQLSchema): Entry[] {
   });
 }
 
-function membersOf(type: GraphQLNamedType): Entry[] {
+function membersOf(type: GraphQLNamedType): NamedPart[] {
   const members = isEnumType(type)
     ? type.getValues()
     : isObjectType(type) || isInterfaceType(type) || isInputObjectType(type)

@@ -1,12 +1,12 @@
 import { type FieldNode, type FragmentDefinitionNode, Kind, type SelectionSetNode } from 'graphql';
 
-type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
+type FragmentsByName = ReadonlyMap<string, FragmentDefinitionNode>;
 
 /**
  * Counts the pairs of fields with the same response name in selections that are merged in the response, and below
  * them, with fragments expanded. The number of fields must be low, and no fragment may contain itself.
  */
-export function countPairs(sets: readonly SelectionSetNode[], fragments: Fragments): number {
+export function countPairs(sets: readonly SelectionSetNode[], fragments: FragmentsByName): number {
   const fields = new Map<string, FieldNode[]>();
   for (const set of sets) collect(set, fragments, fields);
   let pairs = 0;
@@ -20,7 +20,7 @@ export function countPairs(sets: readonly SelectionSetNode[], fragments: Fragmen
 
 function collect(
   { selections }: SelectionSetNode,
-  fragments: Fragments,
+  fragments: FragmentsByName,
   fields: Map<string, FieldNode[]>,
 ): void {
   for (const node of selections) {

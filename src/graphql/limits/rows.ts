@@ -29,7 +29,7 @@ const MOST_POINTS = 720;
 const PART_LIST = 10;
 
 /** A selection, and the type that it is made on. */
-interface Selected {
+interface TypedSelection {
   readonly type: GraphQLNamedType;
   readonly set: SelectionSetNode;
 }
@@ -93,7 +93,7 @@ class RowCount {
   }
 
   /** Rows below merged selections; `window` is that of the connection around them. */
-  below(selected: readonly Selected[], window: number | null): number {
+  below(selected: readonly TypedSelection[], window: number | null): number {
     const fields = new Map<string, Occurrence[]>();
     const spread = new Set<string>();
     for (const { type, set } of selected) this.#collect(type, set.selections, fields, spread);
@@ -131,7 +131,7 @@ class RowCount {
   }
 
   #rowsOf(occurrences: readonly Occurrence[], window: number | null): number {
-    const selected: Selected[] = [];
+    const selected: TypedSelection[] = [];
     let times: number | null = null;
     let asked: number | null = null;
     let ids = 0;

@@ -65,7 +65,7 @@ export function byBareId(operations: ReadonlyMap<string, string>): ReadonlyMap<s
 }
 
 /** The names of the operation in a request. */
-interface Names {
+interface OperationNames {
   /** `null` when it has none. */
   readonly id: string | null;
   /** `null` if only the id is sent. */
@@ -79,7 +79,7 @@ interface Names {
  * it, or the `persistedQuery` of Apollo's protocol; by GET the first two are parameters of the query.
  * @throws BadUserInput `BAD_USER_INPUT` for an id or a query that is not a string, and for two different ids.
  */
-function readNames(params: GraphQLParams, request: Request): Names {
+function readNames(params: GraphQLParams, request: Request): OperationNames {
   const { documentId, doc_id, ...rest } = params as GraphQLParams &
     Readonly<Record<string, unknown>>;
   const ids = [documentId, doc_id, hashOf(rest), ...idsInAddress(request)]

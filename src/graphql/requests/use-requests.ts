@@ -76,7 +76,12 @@ export function useRequests({
         ? holdFor(viewer, announced ?? maxBytes, serverContext)
         : holdNothing;
     if (announced !== null && announced > maxBytes) throw bodyTooLarge(maxBytes);
-    const parse = parserOf(request.method, type, requestParser as Parse | undefined, bodyLimits);
+    const parse = parserOf(
+      request.method,
+      type,
+      requestParser as ParseOperation | undefined,
+      bodyLimits,
+    );
     if (!parse) return;
     const body = { announced, fetchAPI, hold, maxBytes, parse, record };
     setRequestParser((given) => readOperation(given, body));
@@ -156,14 +161,14 @@ const KEPT_BYTES = 4096;
 type Parsed = GraphQLParams | GraphQLParams[];
 
 /** Reads the parameters of an operation. */
-type Parse = (request: Request) => Parsed | Promise<Parsed>;
+type ParseOperation = (request: Request) => Parsed | Promise<Parsed>;
 
 /** Takes note of the bytes that a body takes from now on. */
 type Hold = (bytes: number) => void;
 
 /** How a body is to be read. */
-interface Body {
-  readonly parse: Parse;
+interface OperationBody {
+  readonly parse: ParseOperation;
   /** Length by its headers; `null` if missing. */
   readonly announced: number | null;
   readonly maxBytes: number;
@@ -180,9 +185,9 @@ interface Body {
 function parserOf(
   method: string,
   type: string | null,
-  library: Parse | undefined,
+  library: ParseOperation | undefined,
   limits: BodyLimits,
-): Parse | undefined {
+): ParseOperation | undefined {
   if (method !== 'POST') return library;
   if (isJson(type)) return readJson;
   return isMultipart(type) ? (request) => readForm(request, limits) : library;
@@ -195,7 +200,7 @@ function parserOf(
  * @throws BadUserInput `BAD_USER_INPUT` for an invalid operation, which the parsers would report differently, and
  * for a batch, before any of its operations is examined.
  */
-async function readOperation(request: Request, body: Body): Promise<GraphQLParams> {
+async function readOperation(request: Request, body: OperationBody): Promise<GraphQLParams> {
   const parsed = await parsedOf(request, body);
   if (typeof parsed !== 'object' || parsed === null) {
     throw new BadUserInput('An operation must be a JSON object.');
@@ -212,7 +217,7 @@ async function readOperation(request: Request, body: Body): Promise<GraphQLParam
 /** The result of a parser, or its error as a message for callers. */
 async function parsedOf(
   request: Request,
-  { announced, fetchAPI, hold, maxBytes, parse }: Body,
+  { announced, fetchAPI, hold, maxBytes, parse }: OperationBody,
 ): Promise<Parsed | null> {
   try {
     const isKept = announced !== null && announced <= KEPT_BYTES;

@@ -9,7 +9,7 @@ const COMPRESSIBLE =
 
 type Done = () => void;
 type Chunk = string | Uint8Array | null;
-type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
+type HeadersToSend = OutgoingHttpHeaders | OutgoingHttpHeader[];
 
 /** The methods of a response by which its head and body are written. */
 type Writer = Pick<ServerResponse, 'writeHead' | 'flushHeaders'> & {
@@ -57,7 +57,7 @@ class ResponseEncoder {
   }
 
   /** Also called by Node, if the headers have not been written. */
-  writeHead(status: number, ...more: [(string | Headers)?, Headers?]): ServerResponse {
+  writeHead(status: number, ...more: [(string | HeadersToSend)?, HeadersToSend?]): ServerResponse {
     const response = this.#response;
     if (!this.#isOpen) {
       (this.#own.writeHead as (...all: unknown[]) => unknown)(status, ...more);
@@ -168,7 +168,7 @@ class ResponseEncoder {
 }
 
 /** As Node does it: one that is given in a list twice is there twice. */
-function setHeaders(response: ServerResponse, headers: Headers | undefined): void {
+function setHeaders(response: ServerResponse, headers: HeadersToSend | undefined): void {
   if (!Array.isArray(headers)) {
     for (const [name, value] of Object.entries(headers ?? {})) {
       if (value !== undefined) response.setHeader(name, value);

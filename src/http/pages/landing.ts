@@ -11,7 +11,7 @@ interface LandingOptions {
   readonly sandbox: { readonly links: string; readonly market: string } | null;
 }
 
-interface Entry {
+interface LinkedPage {
   readonly name: string;
   readonly path: string;
   readonly about: string;
@@ -59,7 +59,7 @@ export function landingRoute(options: LandingOptions): Routes {
   return { '/': { answer, audience: 'callers' } };
 }
 
-function entriesOf({ console, schema }: LandingOptions): Entry[] {
+function entriesOf({ console, schema }: LandingOptions): LinkedPage[] {
   return [
     {
       name: 'GraphiQL',
@@ -96,7 +96,7 @@ function entriesOf({ console, schema }: LandingOptions): Entry[] {
 const SANDBOX = 'No upstream API is configured: a sandbox on this machine serves sample data.';
 const FAULTS = 'GET /__faults at either URL lists the failures that the API can simulate.';
 
-function htmlOf(entries: readonly Entry[], { sandbox }: LandingOptions): string {
+function htmlOf(entries: readonly LinkedPage[], { sandbox }: LandingOptions): string {
   const items = entries.map(
     ({ about, name, path }) => `<li><a href="${path}">${name}</a><span>${about}</span></li>`,
   );
@@ -110,7 +110,7 @@ function htmlOf(entries: readonly Entry[], { sandbox }: LandingOptions): string 
 `;
 }
 
-function textOf(entries: readonly Entry[], { sandbox }: LandingOptions): string {
+function textOf(entries: readonly LinkedPage[], { sandbox }: LandingOptions): string {
   const lines = entries.map(({ about, path }) => `${path.padEnd(18)}${about}`);
   const place = sandbox ? ['', SANDBOX, sandbox.links, sandbox.market, FAULTS] : [];
   return `${[TITLE, ABOUT, '', ...lines, ...place].join('\n')}\n`;

@@ -29,7 +29,7 @@ export interface ExportStep extends AddedOutput {
   readonly retryAfterMs: number;
 }
 
-interface OpenOptions {
+interface SavedExport {
   readonly clock: Clock;
   readonly job: StoredJob;
   readonly operations: JobOperations;
@@ -63,7 +63,7 @@ export class ExportRun {
    * The steps of a job from its saved progress on. No upstream request.
    * @throws GatewayError `BAD_USER_INPUT` if its query is not valid any more, such as after an upgrade; StoreError
    */
-  static async open({ clock, job, operations, schema }: OpenOptions): Promise<ExportRun> {
+  static async open({ clock, job, operations, schema }: SavedExport): Promise<ExportRun> {
     const { record } = job;
     const { format, startedAt, text, variables } = record;
     const document = exportDocument(schema, operations.parse(text, variables));

@@ -36,20 +36,20 @@ interface AllLists {
 }
 
 /** The gateway's own keys. */
-type Keys = Readonly<Record<UpstreamName, { readonly credential: Credential }>>;
+type KeysOfApis = Readonly<Record<UpstreamName, { readonly credential: Credential }>>;
 
 /** The reads that `HISTORY_WATCH` names, of the APIs that are configured. */
 export function dailyReads(
   watch: readonly string[],
   { links, market }: AllLists,
-  keys: Keys,
+  keys: KeysOfApis,
 ): DailyRead[] {
   const reads = linksLists.flatMap((list) => (links ? ofList(list, links, keys) : []));
   if (market) reads.push(ofList(items, market, keys), ofSeller(market, keys));
   return reads.filter(({ resource }) => watch.includes(resource));
 }
 
-function ofList(list: List<Row>, lists: Lists, keys: Keys): DailyRead {
+function ofList(list: List<Row>, lists: Lists, keys: KeysOfApis): DailyRead {
   const { upstream } = lists.client;
   return {
     resource: list.resource,
@@ -58,7 +58,7 @@ function ofList(list: List<Row>, lists: Lists, keys: Keys): DailyRead {
   };
 }
 
-function ofSeller({ client }: Lists, { MARKET }: Keys): DailyRead {
+function ofSeller({ client }: Lists, { MARKET }: KeysOfApis): DailyRead {
   return {
     resource: 'seller',
     owner: () => ({ upstream: 'MARKET', credential: MARKET.credential }),

@@ -10,14 +10,14 @@ export const OTHER_NAMES = '';
 /** The counts of a name. Fields that begin with `max` keep the largest value, all others are sums. */
 export type Amounts<Field extends string> = Partial<Readonly<Record<Field, number>>>;
 
-type Names = Map<string, Record<string, number>>;
+type CountsByName = Map<string, Record<string, number>>;
 
 /**
  * Counts by name in each minute of the last hour. In a minute with more than 100 names, those used least recently count
  * as `OTHER_NAMES`. Times are milliseconds on `clock.now()`.
  */
 export class Minutes<Field extends string> {
-  readonly #minutes = new Map<number, Names>();
+  readonly #minutes = new Map<number, CountsByName>();
 
   /** Adds to the counts of a name in the minute of a time. Amounts are negative for a reversal. */
   add(at: number, name: string, amounts: Amounts<Field>): void {
@@ -41,7 +41,7 @@ export class Minutes<Field extends string> {
 
   /** The counts of each name over the last minutes. */
   sums(now: number, minutes = HOUR): ReadonlyMap<string, Amounts<Field>> {
-    const sums: Names = new Map();
+    const sums: CountsByName = new Map();
     for (const column of this.columns(now, minutes)) {
       for (const [name, counts] of column) {
         const sum = sums.get(name);
@@ -61,20 +61,20 @@ export class Minutes<Field extends string> {
     return total as Amounts<Field>;
   }
 
-  #namesOf(minute: number): Names {
+  #namesOf(minute: number): CountsByName {
     const known = this.#minutes.get(minute);
     if (known) return known;
     for (const each of this.#minutes.keys()) {
       if (each <= minute - HOUR) this.#minutes.delete(each);
     }
-    const names: Names = new Map();
+    const names: CountsByName = new Map();
     this.#minutes.set(minute, names);
     return names;
   }
 }
 
 /** Adds to the counts of a name, which becomes the one used last. */
-function put(names: Names, name: string, amounts: Amounts<string>): void {
+function put(names: CountsByName, name: string, amounts: Amounts<string>): void {
   const counts = names.get(name) ?? {};
   addTo(counts, amounts);
   names.delete(name);

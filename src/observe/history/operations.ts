@@ -9,7 +9,7 @@ const CODES_SHOWN = 5;
 const CALLERS_FAULT =
   /^(GRAPHQL|BAD|PERSISTED|OPERATION|TOO|IDEMPOTENCY)_|^UNAUTHENTICATED$|^FORBIDDEN$/;
 
-type Timed = 'wait' | 'duration';
+type TimedField = 'wait' | 'duration';
 
 /**
  * What is counted of the operations of a name. `ended`: without those whose caller hung up and those that `rejected`
@@ -24,7 +24,7 @@ export type OperationField =
   | 'failed'
   | 'rejected'
   | 'maxAgeMs'
-  | `${Timed}${number}`;
+  | `${TimedField}${number}`;
 
 /** The cost of the operations of one name. */
 export interface OperationCost {
@@ -81,7 +81,7 @@ function bucketOf(ms: number): number {
 }
 
 /** The percentile of values counted by bucket. Those in the first bucket, below a millisecond, are shown as 0. */
-function p95(sums: Amounts<OperationField>, timed: Timed): number {
+function p95(sums: Amounts<OperationField>, timed: TimedField): number {
   const counts = Array.from({ length: BUCKETS }, (_, bucket) => sums[`${timed}${bucket}`] ?? 0);
   let rank = 0.95 * counts.reduce((sum, count) => sum + count, 0);
   const bucket = counts.findIndex((count) => (rank -= count) <= 0);

@@ -54,7 +54,7 @@ interface RecordOf {
 }
 
 /** The value of a row. */
-interface Row {
+interface SavedRecord {
   readonly format: number;
   /** When it was written, on `Records.age`. */
   readonly age: number;
@@ -124,7 +124,11 @@ export class KeptRecords implements Iterable<KeptRecord> {
     keepMs: number,
     now: number,
   ): Promise<{ readonly age: number; readonly unreadable: number }> {
-    const rows: { readonly name: string; readonly row: Row | null; readonly bytes: number }[] = [];
+    const rows: {
+      readonly name: string;
+      readonly row: SavedRecord | null;
+      readonly bytes: number;
+    }[] = [];
     let age = 0;
     for await (const [key, value] of this.#options.store.read(ROWS)) {
       const row = parse(String(value));
@@ -132,7 +136,7 @@ export class KeptRecords implements Iterable<KeptRecord> {
       age = Math.max(age, row?.age ?? 0);
     }
     const latest = age + keepMs;
-    const untilOf = (row: Row | null): number => Math.min(row?.of.until ?? latest, latest);
+    const untilOf = (row: SavedRecord | null): number => Math.min(row?.of.until ?? latest, latest);
     rows.sort((a, b) => untilOf(a.row) - untilOf(b.row));
     for (const { bytes, name, row } of rows) {
       const record = this.add(name, { ...(row?.of ?? UNREADABLE), until: untilOf(row) });
@@ -162,7 +166,9 @@ export class KeptRecords implements Iterable<KeptRecord> {
     const { name, of } = record;
     record.state = state;
     const isSaved = typeof state === 'object' && state !== null;
-    const text = isSaved ? JSON.stringify({ format: FORMAT, age, of, state } satisfies Row) : '';
+    const text = isSaved
+      ? JSON.stringify({ format: FORMAT, age, of, state } satisfies SavedRecord)
+      : '';
     if (isSaved) this.#options.store.put(ROWS.from + name, text);
     else this.#options.store.delete(ROWS.from + name);
     this.#weigh(record, RECORD_BYTES + text.length);
@@ -239,9 +245,9 @@ function endedBy(state: RecordState, now: number): RecordState {
 }
 
 /** The value of a row; `null` if it is damaged or of another version. */
-function parse(text: string): Row | null {
+function parse(text: string): SavedRecord | null {
   try {
-    const row = JSON.parse(text) as Row;
+    const row = JSON.parse(text) as SavedRecord;
     return row.format === FORMAT ? row : null;
   } catch {
     return null;

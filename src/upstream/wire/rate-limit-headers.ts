@@ -3,7 +3,7 @@ import type { EventStream } from '../../observe/event-stream.ts';
 import { asMap } from '../decode/fields.ts';
 import { parseTimestamp } from '../decode/timestamp.ts';
 
-type Headers = Readonly<Record<string, string | string[] | undefined>>;
+type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** The rate limit in the headers of a response; each member is `null` if it is missing. */
 export interface RateLimitReading {
@@ -50,7 +50,7 @@ const firstEpochMs = 100_000_000_000;
  * Implements: Link API > Limits.
  */
 export function readRateLimit(
-  headers: Headers,
+  headers: AnswerHeaders,
   context: {
     readonly wallMs: number;
     readonly timeZone: string;
@@ -76,7 +76,7 @@ export function readRateLimit(
  * there is no usable value.
  */
 export function readRetryAfter(
-  headers: Headers,
+  headers: AnswerHeaders,
   body: unknown,
   context: { readonly wallMs: number },
 ): number | null {
@@ -114,14 +114,14 @@ function readHttpDate(text: string): number | null {
 }
 
 /** A count that may carry a policy after it, as in `30;w=60` or `30, 30;w=60`. */
-function readCount(headers: Headers, name: 'limit' | 'remaining'): number | null {
+function readCount(headers: AnswerHeaders, name: 'limit' | 'remaining'): number | null {
   const text =
     readHeader(headers, `x-ratelimit-${name}`) ?? readHeader(headers, `ratelimit-${name}`);
   const digits = text === null ? null : /^\d{1,15}(?=$|[\s,;.])/.exec(text);
   return digits ? Number(digits[0]) : null;
 }
 
-function readHeader(headers: Headers, name: string): string | null {
+function readHeader(headers: AnswerHeaders, name: string): string | null {
   const value = headers[name];
   const text = (Array.isArray(value) ? value[0] : value)?.trim();
   return text === undefined || text === '' ? null : text;

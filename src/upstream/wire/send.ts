@@ -46,7 +46,7 @@ export async function sendOverWire(
   { clock, dispatcher }: { readonly dispatcher: Dispatcher; readonly clock: Clock },
   { method, url, headers, body, stream, timeoutMs, mayLeave }: WireRequest,
 ): Promise<RawAnswer> {
-  const answer = new Answer(mayLeave);
+  const answer = new WireAnswer(mayLeave);
   const deadline = new Deadline(clock, () => answer.abort());
   const flow = stream && new Flow(stream, deadline, timeoutMs);
   deadline.set(timeoutMs);
@@ -90,7 +90,7 @@ interface Packed extends Omit<RawAnswer, 'text'> {
 }
 
 /** The response to one request, assembled as it arrives: a stream would take several times the processor time. */
-class Answer implements Dispatcher.DispatchHandler {
+class WireAnswer implements Dispatcher.DispatchHandler {
   /** Rejects with the error that ends the exchange early. */
   readonly whole: Promise<Packed>;
   /** Whether its time expired before it was complete. */

@@ -36,7 +36,7 @@ interface HeldBack {
 }
 
 /** The outcome of a request. */
-interface Sent<T> extends Omit<Exchanged<T>, 'outcome'> {
+interface SentOutcome<T> extends Omit<Exchanged<T>, 'outcome'> {
   readonly outcome: Exchanged<T>['outcome'] | HeldBack;
 }
 
@@ -106,7 +106,7 @@ export class Wire {
     credential: Credential,
     departing: Departing,
     leave: Leave,
-  ): Promise<Sent<T>> {
+  ): Promise<SentOutcome<T>> {
     const { rateLimit } = this.#options;
     const kind = kindOf(call);
     const openMs = this.#breaker.openMsFor(kind);

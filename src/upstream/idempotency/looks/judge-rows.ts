@@ -16,10 +16,10 @@ export interface SentCreation {
   readonly isOfAnother: (id: number) => boolean;
 }
 
-type Sent = Omit<SentCreation, 'isOfAnother'>;
+type SentTimes = Omit<SentCreation, 'isOfAnother'>;
 
 /** The result of a look at the pages where new rows appear. */
-export type Judged =
+export type JudgedRows =
   | { readonly kind: 'found'; readonly row: Row }
   | { readonly kind: 'several'; readonly candidates: readonly number[] }
   | { readonly kind: 'absent' }
@@ -34,7 +34,7 @@ export function judgeRows(
   creation: Creation<unknown>,
   pages: readonly SeenPage[],
   sent: SentCreation,
-): Judged {
+): JudgedRows {
   const rows = rowsOf(pages);
   const possible = rows.filter(({ id }) => !sent.isOfAnother(id));
   const isOrdered = rows.length < 2 || orderOf(rows) !== null;
@@ -65,7 +65,7 @@ function isNew(
 function ageIn(
   { createdAt, isUnique }: Pick<Creation<unknown>, 'createdAt' | 'isUnique'>,
   row: Row,
-  { baseline, isOrdered, sentAt, until }: Sent & { readonly isOrdered: boolean },
+  { baseline, isOrdered, sentAt, until }: SentTimes & { readonly isOrdered: boolean },
 ): 'new' | 'old' | 'unclear' {
   if (baseline?.includes(row.id)) return 'old';
   if (baseline && isOrdered) return baseline.some((id) => id > row.id) ? 'old' : 'new';
@@ -82,7 +82,7 @@ function ageIn(
 export function showsAll(
   creation: Pick<Creation<unknown>, 'createdAt' | 'isUnique'>,
   pages: readonly SeenPage[],
-  sent: Sent,
+  sent: SentTimes,
 ): boolean {
   const isOld = (row: Row) => ageIn(creation, row, { ...sent, isOrdered: true }) === 'old';
   const reachesOld = ({ number, rows }: SeenPage) => number === 1 || rows.some(isOld);

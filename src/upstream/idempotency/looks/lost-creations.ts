@@ -8,7 +8,7 @@ import type { Ambiguity } from '../kept-records.ts';
 import { idOf, type Records } from '../records.ts';
 import type { WriteRun } from '../write-run.ts';
 import type { SeenPage } from './evidence-lists.ts';
-import { endOf, type Judged, judgeRows, nextPage, showsAll } from './judge-rows.ts';
+import { endOf, type JudgedRows, judgeRows, nextPage, showsAll } from './judge-rows.ts';
 import { KnownRows } from './known-rows.ts';
 
 interface LostCreationsOptions {
@@ -20,7 +20,7 @@ interface LostCreationsOptions {
 }
 
 /** What became of a creation whose response was lost: its result, or what is known of it. */
-type Found<T> =
+type FoundCreation<T> =
   | { readonly value: T }
   | {
       readonly ambiguity: Ambiguity;
@@ -65,7 +65,11 @@ export class LostCreations {
    * Looks for the row when the request has certainly ended, unless that was done before: at most 3 upstream requests.
    * @throws the caller's abort reason when they disconnect.
    */
-  async find<T>(run: WriteRun<T>, creation: Creation<T>, ambiguity: Ambiguity): Promise<Found<T>> {
+  async find<T>(
+    run: WriteRun<T>,
+    creation: Creation<T>,
+    ambiguity: Ambiguity,
+  ): Promise<FoundCreation<T>> {
     const { records, settleMs } = this.#options;
     if (ambiguity.isAbsent || ambiguity.candidates.length > 0) {
       return { ambiguity, settlesAt: null };
@@ -114,7 +118,7 @@ export class LostCreations {
     run: WriteRun<T>,
     creation: Creation<T>,
     { baseline, overAt, sentAt }: Ambiguity,
-  ): Promise<Judged> {
+  ): Promise<JudgedRows> {
     const { records, settleMs, writes } = this.#options;
     const { access, lists } = run;
     const { list } = creation;
