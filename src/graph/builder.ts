@@ -162,3 +162,8 @@ export function lazily<R extends Row, Member extends keyof R & string>(
     return andThen(links.find(list, row.id), (found) => found?.[member] ?? null);
   };
 }
+
+/** Options of a field that another one has replaced under a consistent name. */
+export function renamedTo(name: string): { readonly deprecationReason: string } {
+  return { deprecationReason: `Renamed to \`${name}\`.` };
+}

@@ -1,9 +1,8 @@
 import { BadUserInput, GatewayError } from '../errors.ts';
-import { builder } from '../graph/builder.ts';
+import { builder, renamedTo } from '../graph/builder.ts';
 import type { GraphContext } from '../graph/context.ts';
 import { decodeSealed, encodeSealed } from '../graph/ids/global-id.ts';
 import { countRefused } from '../graph/ids/refused.ts';
-import { renamedTo } from '../graph/renamed.ts';
 import type { AtOnce } from '../scheduling/at-once.ts';
 import { ItemRef } from './item.graph.ts';
 import { type Purchase, purchase } from './purchase.ts';

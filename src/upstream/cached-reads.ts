@@ -22,7 +22,7 @@ import type { SavedCache } from './cache/saved/saved-cache.ts';
 import type { Watchers } from './cache/watched-round.ts';
 import type { WatchListener } from './cache/watches.ts';
 import type { CountHistory } from './count-history.ts';
-import type { Access, BulkTerms, Caller } from './operation.ts';
+import type { Access, BulkTerms, Caller, Looking } from './operation.ts';
 import type { ReadInFlight } from './reads/in-flight.ts';
 import type { Ingredient, Receipt, Watch } from './receipt.ts';
 import type { Stamp } from './request.ts';
@@ -126,9 +126,17 @@ export class CachedReads {
 
   /**
    * As `find`, without counting as a use; or the response for which the operation has waited. For a job, an entry that it
-   * does not accept is a fallback, and one that it accepts is not.
+   * does not accept is a fallback, and one that it accepts is not. For a dry run, there is none that its writes would have
+   * made invalid.
    */
-  peek<T>(of: KeyedRead<T>, caller?: Pick<Caller, 'bulk' | 'receipt'>): Hit<T> | undefined {
+  peek<T>(of: KeyedRead<T>, { caller, mode }: Omit<Looking, 'credential'>): Hit<T> | undefined {
+    const hit = this.#peek(of, caller);
+    if (mode?.kind !== 'planned' || !hit) return hit;
+    const isWritten = mode.dryRun.hasWritten(() => tagsOfAnswer(of, hit.entry.value));
+    return isWritten ? undefined : hit;
+  }
+
+  #peek<T>(of: KeyedRead<T>, caller: Caller | undefined): Hit<T> | undefined {
     const hit = this.find(of);
     if (hit?.state === 'fresh' || !caller) return hit;
     const entry = this.#waitedFor(of, caller.receipt);

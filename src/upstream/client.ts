@@ -21,7 +21,7 @@ import type { EvidenceLists } from './idempotency/looks/evidence-lists.ts';
 import { Records } from './idempotency/records.ts';
 import { RowLocks } from './idempotency/row-locks.ts';
 
-import type { Access, Looking } from './operation.ts';
+import { type Access, type Looking, whenAdmitted } from './operation.ts';
 import { Fetcher } from './reads/fetch.ts';
 import { InFlight } from './reads/in-flight.ts';
 import type { Call, Read, Write } from './request.ts';
@@ -155,16 +155,13 @@ export class Client {
    * @throws GatewayError with any `UPSTREAM_...` code, `BUDGET_EXHAUSTED` or `OPERATION_TOO_EXPENSIVE`.
    */
   read<T>(read: Read<T>, access: Access): AtOnce<T> {
-    if (access.admittance) return access.admittance.admit().then(() => this.#read(read, access));
-    return this.#read(read, access);
-  }
-
-  #read<T>(read: Read<T>, access: Access): AtOnce<T> {
-    const { mode } = access;
-    const of = this.cached.keyed(read, access.credential);
-    if (mode?.kind === 'planned') return this.#planned.read(of, access, mode);
-    if (mode?.kind === 'watched') return this.#watched(of, access, mode);
-    return this.#cached(of, access);
+    return whenAdmitted(access, () => {
+      const { mode } = access;
+      const of = this.cached.keyed(read, access.credential);
+      if (mode?.kind === 'planned') return this.#planned.read(of, access, mode);
+      if (mode?.kind === 'watched') return this.#watched(of, access, mode);
+      return this.#cached(of, access);
+    });
   }
 
   /** Returns the cached response, or one that the operation has waited for, or sends a request. */
@@ -238,13 +235,8 @@ export class Client {
    * refresh, nothing on the receipt.
    */
   peek<T>(read: Read<T>, looking: Looking): Hit<T> | undefined {
-    const { admittance, caller, credential, mode } = looking;
-    if (admittance?.isAdmitted === false) return undefined;
-    const { cached } = this;
-    const of = cached.keyed(read, credential);
-    const hit = cached.peek(of, caller);
-    if (mode?.kind !== 'planned') return hit;
-    return hit && this.#planned.unlessWritten(of, hit, mode.dryRun);
+    if (looking.admittance?.isAdmitted === false) return undefined;
+    return this.cached.peek(this.cached.keyed(read, looking.credential), looking);
   }
 
   /**

@@ -15,7 +15,7 @@ import type { ListView } from '../../upstream/lists/views/view.ts';
 import { type CachedRows, readCached, readWhole } from '../../upstream/lists/views/whole.ts';
 import type { Window } from '../../upstream/lists/walk.ts';
 import { readAll, readWindow, type WindowArguments } from '../../upstream/lists/window.ts';
-import type { Access, PlannedMode } from '../../upstream/operation.ts';
+import { type Access, type PlannedMode, whenAdmitted } from '../../upstream/operation.ts';
 import type { Call, Known, List, Read, Row, Write } from '../../upstream/request.ts';
 import type { Expectation } from '../expectation.ts';
 import { withCandidateIds } from '../ids/candidate-ids.ts';
@@ -57,16 +57,12 @@ class Batching {
 /** One upstream for one operation: with its caller and credential, and batched reads by id. */
 export class Source {
   readonly #options: SourceOptions;
-  readonly #upstream: UpstreamName;
-  readonly #lists: Lists | null;
   readonly #access: Access;
   readonly #batching: Batching;
 
   /** With the `batching` of another source, the reads of both are batched together. */
   constructor(options: SourceOptions, batching = new Batching()) {
     this.#options = options;
-    this.#upstream = options.upstream;
-    this.#lists = options.lists;
     this.#access = options.access;
     this.#batching = batching;
   }
@@ -93,7 +89,7 @@ export class Source {
 
   /** Names the record of an idempotency key: `caller` identifies its caller, and `key` the key among theirs. */
   nameKey(caller: string, key: string): KeyName {
-    const upstream = this.#upstream;
+    const { upstream } = this.#options;
     const { nameRecord } = this.#client.keyedWrites;
     return {
       name: nameRecord(JSON.stringify([upstream, caller, key])),
@@ -185,9 +181,7 @@ export class Source {
     view?: ListView<R> | null,
   ): AtOnce<Connection<R> | null> {
     const source = this.#sourceOf(list, (unplanned) => foreseenPages(unplanned, window, view));
-    const cut = () => this.#cut(source, window, view);
-    const { admittance } = source.access;
-    return admittance ? admittance.admit().then(cut) : cut();
+    return whenAdmitted(source.access, () => this.#cut(source, window, view));
   }
 
   /** A list as it is read here; `foresees` is used by dry runs. */
@@ -232,21 +226,17 @@ export class Source {
   /** All rows of a list that is returned whole, or of a view of it. 0 or 1 upstream request. */
   all<R extends Row>(list: List<R>, view?: ListView<R> | null): AtOnce<readonly R[]> {
     const source = this.#sourceOf(list, () => () => true);
-    const { admittance } = source.access;
-    const read = () => readAll(source, view);
-    return admittance ? admittance.admit().then(read) : read();
+    return whenAdmitted(source.access, () => readAll(source, view));
   }
 
   /** All rows of a list, over all its pages. Costs 1 upstream request for each uncached page. See `readWhole`. */
   whole<R extends Row>(list: List<R>): AtOnce<readonly R[]> {
     const source = this.#sourceOf(list, (unplanned) => foreseenPages(unplanned, {}, WHOLE_VIEW));
-    const { admittance } = source.access;
-    const read = (): AtOnce<readonly R[]> => {
+    return whenAdmitted(source.access, () => {
       const rows = readWhole(source);
       if (!(rows instanceof Promise)) return rows;
       return this.#batching.underWay.track(list.resource, () => rows);
-    };
-    return admittance ? admittance.admit().then(read) : read();
+    });
   }
 
   /** The cached rows of a list. No upstream request, also none in the background. */
@@ -329,9 +319,7 @@ export class Source {
 
   /** The values of a count in its last steps, the oldest first. Costs only the admission of the caller. */
   history(of: SeriesOf, span: StepSpan): AtOnce<CountPoint[]> {
-    const points = () => this.#client.points(of, span, this.#access);
-    const { admittance } = this.#access;
-    return admittance ? admittance.admit().then(points) : points();
+    return whenAdmitted(this.#access, () => this.#client.points(of, span, this.#access));
   }
 
   /**
@@ -339,10 +327,11 @@ export class Source {
    * Costs only the admission of the caller: 0 or 1 upstream request.
    */
   async budgetState(done: () => Promise<void>): Promise<CallerBudget | null> {
-    if (this.#lists) await this.#access.admittance?.admit();
+    const { lists } = this.#options;
+    if (lists) await this.#access.admittance?.admit();
     await done();
     const { caller, mode } = this.#access;
-    const state = this.#lists?.client.budgetState(this.#access);
+    const state = lists?.client.budgetState(this.#access);
     if (!state) return null;
     // Several callers share the result of a live query: it has the state for a new caller of the default class.
     return budgetOfCaller(state, mode?.kind === 'watched' ? { name: '' } : caller);
@@ -361,11 +350,12 @@ export class Source {
   }
 
   get #required(): Lists {
-    if (this.#lists) return this.#lists;
+    const { lists, upstream } = this.#options;
+    if (lists) return lists;
     throw new UpstreamFailure(
-      this.#upstream,
+      upstream,
       'UPSTREAM_NOT_CONFIGURED',
-      `${upstreamTitle[this.#upstream]} is not configured. The operator can set its base URL and API key.`,
+      `${upstreamTitle[upstream]} is not configured. The operator can set its base URL and API key.`,
     );
   }
 }

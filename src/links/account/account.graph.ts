@@ -1,7 +1,6 @@
-import { builder, databaseId } from '../../graph/builder.ts';
+import { builder, databaseId, renamedTo } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
 import type { GraphContext } from '../../graph/context.ts';
-import { renamedTo } from '../../graph/renamed.ts';
 import { resultOf } from '../../graph/result.ts';
 import { type AtOnce, andThen } from '../../scheduling/at-once.ts';
 import {

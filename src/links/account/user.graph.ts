@@ -1,11 +1,10 @@
 import { GatewayError } from '../../errors.ts';
-import { builder, databaseId, lazily } from '../../graph/builder.ts';
+import { builder, databaseId, lazily, renamedTo } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
 import { timeFilter } from '../../graph/lists/filters.ts';
 import { listTable } from '../../graph/lists/list-table.ts';
 import { byId, byText, byTime } from '../../graph/lists/orders.ts';
 import { lookupField } from '../../graph/lookup.ts';
-import { renamedTo } from '../../graph/renamed.ts';
 import { deletion, resultOf } from '../../graph/result.ts';
 import { andThen } from '../../scheduling/at-once.ts';
 import type { Known } from '../../upstream/request.ts';

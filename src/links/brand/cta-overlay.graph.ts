@@ -1,9 +1,8 @@
-import { builder, databaseId } from '../../graph/builder.ts';
+import { builder, databaseId, renamedTo } from '../../graph/builder.ts';
 import { textFilter, timeFilter } from '../../graph/lists/filters.ts';
 import { listField } from '../../graph/lists/list-field.ts';
 import { byId, byText, byTime } from '../../graph/lists/orders.ts';
 import { lookupField } from '../../graph/lookup.ts';
-import { renamedTo } from '../../graph/renamed.ts';
 import { type CtaOverlay, overlays } from './cta-overlay.ts';
 
 const CtaOverlayRef = builder.objectRef<CtaOverlay>('CtaOverlay');

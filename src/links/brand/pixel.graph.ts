@@ -1,10 +1,9 @@
-import { builder, databaseId, lazily } from '../../graph/builder.ts';
+import { builder, databaseId, lazily, renamedTo } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
 import { choiceFilter, timeFilter } from '../../graph/lists/filters.ts';
 import { listField } from '../../graph/lists/list-field.ts';
 import { byId, byText, byTime } from '../../graph/lists/orders.ts';
 import { lookupField } from '../../graph/lookup.ts';
-import { renamedTo } from '../../graph/renamed.ts';
 import { deletion, resultOf, updateResultOf } from '../../graph/result.ts';
 import type { Known } from '../../upstream/request.ts';
 import {

@@ -1,9 +1,8 @@
-import { builder, databaseId } from '../../graph/builder.ts';
+import { builder, databaseId, renamedTo } from '../../graph/builder.ts';
 import { timeFilter } from '../../graph/lists/filters.ts';
 import { listField } from '../../graph/lists/list-field.ts';
 import { byId, byText, byTime } from '../../graph/lists/orders.ts';
 import { lookupField } from '../../graph/lookup.ts';
-import { renamedTo } from '../../graph/renamed.ts';
 import { type SplashPage, splashPages } from './splash-page.ts';
 
 const SplashPageRef = builder.objectRef<SplashPage>('SplashPage');

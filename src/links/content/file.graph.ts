@@ -1,11 +1,10 @@
 import type { InputFault } from '../../errors.ts';
-import { builder, databaseId, lazily } from '../../graph/builder.ts';
+import { builder, databaseId, lazily, renamedTo } from '../../graph/builder.ts';
 import { fault, InputChecks } from '../../graph/checks.ts';
 import { timeFilter } from '../../graph/lists/filters.ts';
 import { listField } from '../../graph/lists/list-field.ts';
 import { byId, byNumber, byText, byTime } from '../../graph/lists/orders.ts';
 import { lookupField } from '../../graph/lookup.ts';
-import { renamedTo } from '../../graph/renamed.ts';
 import { resultOf } from '../../graph/result.ts';
 import { parseDay } from '../../upstream/decode/timestamp.ts';
 import type { ByteStream, Known } from '../../upstream/request.ts';

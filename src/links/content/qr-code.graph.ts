@@ -1,12 +1,11 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { builder, databaseId, lazily } from '../../graph/builder.ts';
+import { builder, databaseId, lazily, renamedTo } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
 import type { GraphContext } from '../../graph/context.ts';
 import { parseId } from '../../graph/ids/global-id.ts';
 import { timeFilter } from '../../graph/lists/filters.ts';
 import { listField } from '../../graph/lists/list-field.ts';
 import { byId, byNumber, byText, byTime } from '../../graph/lists/orders.ts';
-import { renamedTo } from '../../graph/renamed.ts';
 import { deletion, resultOf } from '../../graph/result.ts';
 import { selectedFields } from '../../graph/rows/selection.ts';
 import type { Resource } from '../../resources.ts';

@@ -1,7 +1,6 @@
 import type { UpstreamName } from '../../errors.ts';
 import type { Budgets } from '../budget/budgets.ts';
-import type { Hit } from '../cache/cache.ts';
-import { type KeyedRead, tagsOfAnswer } from '../cache/key.ts';
+import type { KeyedRead } from '../cache/key.ts';
 import type { CachedReads } from '../cached-reads.ts';
 import { type Access, mostCallsOf, namedInBudget, type PlannedMode } from '../operation.ts';
 import type { InFlight } from '../reads/in-flight.ts';
@@ -39,8 +38,7 @@ export class PlannedReads {
     const { caller } = access;
     const { key, read } = of;
     return caller.receipt.track(async () => {
-      const found = this.#options.cached.peek(of, caller);
-      const hit = found && this.unlessWritten(of, found, dryRun);
+      const hit = this.#options.cached.peek(of, access);
       // Whether an old response is still sufficient depends on the free budget at that time.
       if (hit && hit.state !== 'fresh' && !caller.bulk) dryRun.guesses();
       if (hit && this.#options.cached.serves(of, hit, caller)) {
@@ -87,11 +85,6 @@ export class PlannedReads {
       await dryRun.rounds.response();
       throw new NotSent();
     });
-  }
-
-  /** An entry, unless a write of the same dry run would have made it invalid. */
-  unlessWritten<T>(of: KeyedRead<T>, hit: Hit<T>, dryRun: DryRun): Hit<T> | undefined {
-    return dryRun.hasWritten(() => tagsOfAnswer(of, hit.entry.value)) ? undefined : hit;
   }
 
   /** Compares the count with the limit of the operation, and notes when a request would be sent. */

@@ -103,7 +103,7 @@ export class ReadPages<R extends Row> implements WalkedPages<R> {
     const found = yield* until(lists.page(list, number, access, { further, mayBeAbsent }));
     if (found === null) throw PARENT_ABSENT;
     if (found.placeholder) throw PLACEHOLDERS;
-    const page = unrepeated(found, before);
+    const page = before ? unrepeated(found, before) : found;
     this.#pages.set(number, page);
     return page;
   }
