@@ -2,6 +2,7 @@ import type { Config } from './config/config.ts';
 import { endpointsOf, secretsOf } from './config/endpoints.ts';
 import { reasonOf } from './errors.ts';
 import { createGateway, type Gateway } from './gateway.ts';
+import { Origins } from './http/door/origins.ts';
 import { Forwarding } from './http/forward.ts';
 import { createPorts, type Ports } from './http/server.ts';
 import { waitingHandler } from './http/waiting.ts';
@@ -9,7 +10,7 @@ import { EventStream } from './observe/event-stream.ts';
 import { createLog, type LogStream } from './observe/log/logger.ts';
 import { createScrub } from './observe/log/scrub.ts';
 import { inBackground } from './scheduling/at-once.ts';
-import { systemClock } from './scheduling/clock.ts';
+import { pause, systemClock } from './scheduling/clock.ts';
 import { type Owner, StoreError } from './store/engine.ts';
 import {
   newStore,
@@ -62,7 +63,7 @@ class ServingProcess implements Member {
   #gateway: Gateway | null = null;
   /** Ends when this process owns the store or stops. */
   #taking: Promise<void> = Promise.resolve();
-  /** The latest complaint. */
+  /** The latest complaint since the store could be used. */
   #told = '';
   #closing: Promise<void> | undefined;
 
@@ -134,20 +135,24 @@ class ServingProcess implements Member {
   async #begin(): Promise<void> {
     const url = this.#config.advertiseUrl ?? addressOf(this.#url, this.#config.host);
     const opened = await this.#open(url);
+    if (opened === null) return;
     if ('waiting' in opened) {
       this.#waiting = opened.waiting;
       this.#taking = this.#waitFor(opened.waiting);
     } else await this.#own(opened.owned);
   }
 
-  /** A folder that cannot be used is replaced by memory; a database is waited for, since others may use it. */
-  async #open(url: string): ReturnType<typeof openStore> {
+  /**
+   * A folder that cannot be used is replaced by memory; a database is waited for, since others may use it. `null` if this
+   * process stops before.
+   */
+  async #open(url: string): Promise<Awaited<ReturnType<typeof openStore>> | null> {
     const { databaseUrl, sandbox, stateDir } = this.#config;
     if (sandbox) return { owned: { store: newStore(systemClock), owner: ownerAt(url) } };
-    const complain = (sentence: string): void => this.#complain(sentence);
+    const complain = (sentence: string): void => this.#events.emit('complaint', { sentence });
     const options = { url, clock: systemClock, complain };
     const place = placeOf(databaseUrl, stateDir);
-    for (;;) {
+    while (!this.#stop.signal.aborted) {
       try {
         return await openStore({ ...options, place });
       } catch (error) {
@@ -156,13 +161,14 @@ class ServingProcess implements Member {
           complain(`${error.message} ${UNSAVED}`);
           return openStore({ ...options, place: { kind: 'memory' } });
         }
-        complain(error.message);
-        await pause();
+        this.#complain(error.message);
+        await pause(systemClock, RETRY_MS);
       }
     }
+    return null;
   }
 
-  /** Reports a problem, once while nothing else is reported. */
+  /** Reports why the store cannot be used: once until it can be. */
   #complain(sentence: string): void {
     if (sentence !== this.#told) this.#events.emit('complaint', { sentence });
     this.#told = sentence;
@@ -191,11 +197,11 @@ class ServingProcess implements Member {
     const { signal } = this.#stop;
     for (;;) {
       try {
-        return await waiting.own(signal);
+        return await waiting.own(signal, () => void (this.#told = ''));
       } catch (error) {
         if (signal.aborted) return null;
         this.#complain(reasonOf(error));
-        await pause();
+        await pause(systemClock, RETRY_MS);
       }
     }
   }
@@ -245,6 +251,10 @@ class ServingProcess implements Member {
           return createWaitingMetrics(forwarding.counts).render();
         },
       },
+      origins: new Origins(this.#config.corsOrigins, {
+        loopback: this.#config.sandbox,
+        onRefused() {},
+      }),
       access: this.#config.metrics,
       isStarting: () => this.#waiting === null,
       ownerUrl: async () => (await this.#owner())?.url ?? null,
@@ -252,13 +262,6 @@ class ServingProcess implements Member {
     callers.handle = waitingHandler(callers, operators ? 'callers' : 'all', options);
     if (operators) operators.handle = waitingHandler(operators, 'operators', options);
   }
-}
-
-/** Waits before the store is tried again. */
-function pause(): Promise<void> {
-  return new Promise((resolve) => {
-    systemClock.after(RETRY_MS, resolve);
-  });
 }
 
 /** Where other processes on this machine reach a server that listens on a host. */

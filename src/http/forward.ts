@@ -4,10 +4,9 @@ import type { Dispatcher } from 'undici';
 import Agent from 'undici/lib/dispatcher/agent.js';
 import type { ErrorCode } from '../errors.ts';
 import { inBackground } from '../scheduling/at-once.ts';
-import type { Clock } from '../scheduling/clock.ts';
+import { type Clock, pause } from '../scheduling/clock.ts';
 import type { Owner } from '../store/engine.ts';
 import { expectsContinue, limitBodyTime, lingering } from './door/body/linger.ts';
-import { setSecurityHeaders } from './door/every-request.ts';
 import { HANDOVER, signSender } from './door/sender.ts';
 import { isRepeatable } from './repeatable.ts';
 import { errorAnswer, respond } from './respond.ts';
@@ -76,7 +75,7 @@ export class Forwarding {
     this.#options = options;
   }
 
-  /** Forwards a request that no handler has read. */
+  /** Forwards a request that no handler has read. The headers of the response replace those that are set. */
   forward(request: IncomingMessage, response: ServerResponse, drain: Drain): void {
     const { clock } = this.#options;
     this.counts.requests += 1;
@@ -144,7 +143,7 @@ export class Forwarding {
         }
         if (isFirst) deadline = clock.now() + maxWaitMs;
         this.counts.repeats += 1;
-        await this.#pause();
+        await pause(this.#options.clock, LOOK_MS);
       }
     } catch {
       // Its sender has gone before its body was complete.
@@ -155,7 +154,6 @@ export class Forwarding {
   }
 
   #fail(response: ServerResponse, status: number, error: GraphQLError): void {
-    setSecurityHeaders(response);
     respond(response, { ...errorAnswer(error), status }, lingering(this.#options.clock));
   }
 
@@ -183,11 +181,7 @@ export class Forwarding {
   async #look(): Promise<void> {
     const owner = await this.#options.owner();
     if (owner && (await this.#ask(owner)) === 'there') this.#owner = owner;
-    else await this.#pause();
-  }
-
-  #pause(): Promise<void> {
-    return new Promise((resolve) => void this.#options.clock.after(LOOK_MS, resolve));
+    else await pause(this.#options.clock, LOOK_MS);
   }
 
   #ask({ url }: Owner): Promise<'there' | 'gone' | 'silent'> {

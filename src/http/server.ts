@@ -121,15 +121,11 @@ export function serveOn(port: Port, options: HttpOptions, audience?: Route['audi
     const route = routeOf(request);
     watch(arrival, route);
     encodeResponse(response, codings.for(request));
-    setSecurityHeaders(response);
+    setSecurityHeaders(response, admission.origin.headers);
     const requestId = requestIdOf(request.headers['x-request-id']);
     // Also into the request, where the log reads it.
     request.headers['x-request-id'] = requestId;
     response.setHeader('X-Request-Id', requestId);
-    const cors = admission.origin.headers;
-    for (let at = 0; at < cors.length; at += 2) {
-      response.appendHeader(cors[at] ?? '', cors[at + 1] ?? '');
-    }
     if (admission.fault !== null) {
       refuse(response, admission.fault.status, admission.fault.sentence, 'BAD_USER_INPUT');
     } else if (!route.anyHost && !admission.host.isKnown) {

@@ -4,12 +4,14 @@ import { inBackground } from '../scheduling/at-once.ts';
 import { requestFaultOf } from './door/admission.ts';
 import { setSecurityHeaders } from './door/every-request.ts';
 import { isLocal } from './door/local-caller.ts';
+import type { Origins } from './door/origins.ts';
 import type { Forwarding } from './forward.ts';
 import { isReading, jsonAnswer, type PlainAnswer, respond, textAnswer } from './respond.ts';
 import type { Port } from './socket/port.ts';
 
 interface WaitingOptions {
   readonly forwarding: Forwarding;
+  readonly origins: Origins;
   readonly metrics: Metrics;
   /** Whether all callers can read the metrics, or only those on this machine. */
   readonly access: 'local' | 'open';
@@ -28,36 +30,36 @@ export function waitingHandler(
   audience: 'all' | 'callers' | 'operators',
   options: WaitingOptions,
 ): RequestListener {
-  const { access, forwarding, metrics } = options;
+  const { access, forwarding, metrics, origins } = options;
   const pages: Readonly<Record<string, () => PlainAnswer | Promise<PlainAnswer>>> = {
     '/livez': () => textAnswer(200, 'ok'),
     '/readyz': () => readiness(options, drain.begun),
     ...(audience === 'callers' ? {} : { '/metrics': () => scrape(metrics) }),
   };
   return (request, response) => {
+    setSecurityHeaders(response, origins.rightsOf(request.headers.origin).headers);
     const fault = requestFaultOf(request);
     const [path = '/'] = (request.url ?? '/').split('?', 1);
     const page = pages[path];
     const isOpen = path !== '/metrics' || access === 'open' || isLocal(request);
-    if (fault) answer(response, textAnswer(fault.status, fault.sentence));
+    if (fault) respond(response, textAnswer(fault.status, fault.sentence));
     else if (page && isOpen) {
-      if (isReading(request, response)) inBackground(answerLater(response, page));
-    } else if (page || audience === 'operators') {
-      answer(response, textAnswer(403, 'Another process owns the store: ask that one.'));
-    } else forwarding.forward(request, response, drain);
+      if (isReading(request, response)) inBackground(answer(response, page));
+    } else if (audience === 'operators') inBackground(answer(response, () => elsewhere(options)));
+    else forwarding.forward(request, response, drain);
   };
 }
 
-function answer(response: ServerResponse, plain: PlainAnswer): void {
-  setSecurityHeaders(response);
-  respond(response, plain);
-}
-
-async function answerLater(
+async function answer(
   response: ServerResponse,
   page: () => PlainAnswer | Promise<PlainAnswer>,
 ): Promise<void> {
-  answer(response, await page());
+  respond(response, await page());
+}
+
+async function elsewhere({ ownerUrl }: WaitingOptions): Promise<PlainAnswer> {
+  const owner = (await ownerUrl()) ?? 'not known at this moment';
+  return textAnswer(403, `Only the owner of the store serves this page. It is ${owner}.`);
 }
 
 async function readiness(options: WaitingOptions, draining: boolean): Promise<PlainAnswer> {

@@ -26,6 +26,11 @@ export function momentOf(clock: Clock): Moment {
   return { now: clock.now(), wall: clock.wall() };
 }
 
+/** Resolves after this time, in milliseconds. */
+export function pause(clock: Clock, ms: number): Promise<void> {
+  return new Promise((resolve) => void clock.after(ms, resolve));
+}
+
 /** The clock of the machine. Its timers do not keep the process alive. */
 export const systemClock: Clock = {
   wall: () => Date.now(),

@@ -53,8 +53,11 @@ export interface Engine {
 export interface Occupied {
   /** The owner; `null` if it is not known at this moment. */
   owner(): Promise<Owner | null>;
-  /** Resolves with the engine when this process owns it; rejects with the reason of `signal`. */
-  own(signal: AbortSignal): Promise<Engine>;
+  /**
+   * Resolves with the engine when this process owns it; rejects with the reason of `signal`, or a `StoreError`. `usable` is
+   * called when the database can be used, while another process owns it.
+   */
+  own(signal: AbortSignal, usable?: () => void): Promise<Engine>;
   /** Ends the session of an owner that does not answer; false if only its own end frees the database. */
   depose(): Promise<boolean>;
 }

@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
 import { reasonOf } from '../errors.ts';
-import type { Clock } from '../scheduling/clock.ts';
+import { type Clock, pause } from '../scheduling/clock.ts';
 import {
   type Attempt,
   type Batch,
@@ -211,14 +211,13 @@ class OccupiedFolder implements Occupied {
     }
   }
 
-  async own(signal: AbortSignal): Promise<Engine> {
+  async own(signal: AbortSignal, usable?: () => void): Promise<Engine> {
     for (;;) {
-      await new Promise<void>((resolve) => {
-        this.#options.clock.after(RETRY_MS, resolve);
-      });
+      await pause(this.#options.clock, RETRY_MS);
       signal.throwIfAborted();
       const attempt = await openLevel(this.#options);
       if ('engine' in attempt) return attempt.engine;
+      usable?.();
     }
   }
 

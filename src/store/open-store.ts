@@ -49,8 +49,8 @@ export interface OwnedStore {
 export interface WaitingStore {
   /** The owner; `null` if it is not known at this moment. */
   owner(): Promise<Owner | null>;
-  /** Resolves when this process owns the store; rejects with the reason of `signal`. */
-  own(signal: AbortSignal): Promise<OwnedStore>;
+  /** As `Occupied.own`. */
+  own(signal: AbortSignal, usable?: () => void): Promise<OwnedStore>;
   /** Ends the session of an owner that does not answer; false if only its own end frees the store. */
   depose(): Promise<boolean>;
 }
@@ -74,7 +74,7 @@ export async function openStore(
   return {
     waiting: {
       owner: () => occupied.owner(),
-      own: async (signal) => ownedStore(await occupied.own(signal), owner, options),
+      own: async (...waits) => ownedStore(await occupied.own(...waits), owner, options),
       depose: () => occupied.depose(),
     },
   };

@@ -226,8 +226,9 @@ class OccupiedDatabase implements Occupied {
     return this.#aside(ownerIn);
   }
 
-  async own(signal: AbortSignal): Promise<Engine> {
+  async own(signal: AbortSignal, usable?: () => void): Promise<Engine> {
     const client = this.#client ?? (await connect(this.#options.url));
+    usable?.();
     this.#client = null;
     const leave = (): void => void end(client);
     signal.addEventListener('abort', leave, { once: true });

@@ -14,9 +14,12 @@ export const securityHeaders = [
   ['Cross-Origin-Resource-Policy', 'same-origin'],
 ] as const;
 
-/** Restricts what browsers may do with any response. */
-export function setSecurityHeaders(response: ServerResponse): void {
+/** Restricts what browsers may do with any response. `cors`: names and values by turns, see `OriginRights`. */
+export function setSecurityHeaders(response: ServerResponse, cors: readonly string[] = []): void {
   for (const [name, value] of securityHeaders) response.setHeader(name, value);
+  for (let at = 0; at < cors.length; at += 2) {
+    response.appendHeader(cors[at] ?? '', cors[at + 1] ?? '');
+  }
 }
 
 /** A request id from a proxy must be short, and must not be able to break a log line. */

@@ -3,6 +3,7 @@ import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../../support/free-port.ts';
 import { type Household, type Member, openHousehold } from '../../support/two-processes.ts';
 
 /** For machines that are busy. */
@@ -12,7 +13,7 @@ let house: Household;
 let owner: Member;
 let waiting: Member;
 beforeAll(async () => {
-  house = await openHousehold();
+  house = await openHousehold({ CORS_ORIGINS: 'https://page.example' });
   owner = await house.join({ INTROSPECTION: 'on' });
   waiting = await house.join();
 });
@@ -54,6 +55,16 @@ describe('A process that waits for the store', () => {
     expect((await send(owner, '/metrics')).body).toMatch(/^gateway_owner 1$/m);
   });
 
+  it('says on the port of operators which process serves the console', async () => {
+    const port = await freePort();
+    const member = await house.join({ METRICS_PORT: String(port) });
+    const operators = { ...member, url: `http://127.0.0.1:${port}` };
+    expect((await send(operators, '/metrics')).body).toMatch(/^gateway_owner 0$/m);
+    const { body, status } = await send(operators, '/console');
+    expect([status, body]).toEqual([403, expect.stringContaining(owner.url)]);
+    await member.stop();
+  });
+
   it('tells the owner from which address a request came, and that a proxy passed it on', async () => {
     const path = `/graphql?query=${encodeURIComponent('query fromElsewhere { __typename }')}`;
     const headers = { 'apollo-require-preflight': '1' };
@@ -69,8 +80,10 @@ describe('A process that waits for the store', () => {
     async (which) => {
       const of = which === 'owner' ? owner : waiting;
       for (const sender of ['', 'x', `${'A'.repeat(43)} 1.1 127.0.0.1`]) {
-        const { body, status } = await send(of, '/console.json', { 'x-gateway-sender': sender });
+        const from = { 'x-gateway-sender': sender, origin: 'https://page.example' };
+        const { body, headers, status } = await send(of, '/console.json', from);
         expect([status, body]).toEqual([421, expect.stringMatching(/sender.*not valid/)]);
+        expect(headers['access-control-allow-origin']).toBe('https://page.example');
       }
     },
   );

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { Client } from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { describeWith, postgresServer } from '../../support/needs.ts';
 import { PostgresServer } from '../../support/postgres-server.ts';
@@ -78,6 +81,34 @@ describeWith(postgresServer, 'Processes over PostgreSQL', () => {
     await first.stop();
     await expect.poll(() => ownerOf(second), PATIENT).toMatchObject({ isThis: true });
     expect(await name(second)).toHaveProperty('data.account.username');
+  });
+
+  it('stop although the database goes away when they have lost it', PATIENT, async () => {
+    // The session of the owner, and the one in which it finds out that it has lost the database.
+    let connections = 0;
+    const proxy = createServer((socket) => {
+      connections += 1;
+      socket.on('error', () => {});
+      if (connections > 2) return socket.destroy();
+      const to = connect(Number(new URL(server.url).port), '127.0.0.1').on('error', () => {});
+      return to.pipe(socket).pipe(to);
+    });
+    await once(proxy.listen(0, '127.0.0.1'), 'listening');
+    const { port } = proxy.address() as AddressInfo;
+    const owner = await house.join({
+      DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    });
+    const other = new Client({ connectionString: server.url });
+    await other.connect();
+    await other.query(`UPDATE links_market_gateway SET value = '{}' WHERE key = 'meta/owner'`);
+    await other.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'links-market-gateway'`,
+    );
+    await other.end();
+    await owner.running.says(/Another process has owned/);
+    await expect.poll(() => connections, PATIENT).toBeGreaterThan(2);
+    expect(await owner.stop()).toBe(0);
+    proxy.close();
   });
 
   it('wait for a server that is not there yet', PATIENT, async () => {
