@@ -37,8 +37,8 @@ export function reasonsInWords({ readiness, upstreams }: ConsoleState): ReasonIn
 const sections: Readonly<Record<string, string>> = {
   'budget-paused': 'tuning-the-budget',
   'key-rejected': 'a-rejected-key',
-  'keys-not-saved': 'idempotency-keys',
   'limit-too-high': 'tuning-the-budget',
+  'state-not-saved': 'idempotency-keys',
   'upstream-fails': 'an-upstream-that-does-not-respond',
   'upstream-unreachable': 'an-upstream-that-does-not-respond',
 };
@@ -80,14 +80,14 @@ const degraded: Readonly<Record<Degradation['reason'], (title: string, of: Degra
       what: `${title} has rejected ${upstream}_API_KEY since ${timeOfDay(Date.parse(since))}.`,
       advice: `Cached responses are served until their ttl expires. Write a valid key into the file in ${upstream}_API_KEY_FILE, or restart with one.`,
     }),
-    'keys-not-saved': () => ({
-      what: 'Idempotency keys cannot be saved in STATE_DIR. They are accepted, and lost at a restart.',
-      advice:
-        'The log has the reason. Make the folder writable, free space on its disk, or stop the other process that uses it.',
-    }),
     'limit-too-high': (title, { announced, configured, upstream }) => ({
       what: `${title} announces a limit of ${announced} requests; the configured limit is ${configured}.`,
       advice: `The gateway uses ${announced}. Set ${upstream}_RATE_LIMIT=${announced}.`,
+    }),
+    'state-not-saved': () => ({
+      what: 'The state cannot be saved: idempotency keys, jobs, usage and the cache.',
+      advice:
+        'The log has the reason. Make STATE_DIR writable, free space on its disk, or start PostgreSQL.',
     }),
     'upstream-fails': failing,
     'upstream-unreachable': failing,

@@ -19,14 +19,14 @@ export interface Readiness {
   readonly owner?: { readonly url: string; readonly isThis: true };
 }
 
-/** A problem with an upstream or with `STATE_DIR`. */
+/** A problem with an upstream or with the store. */
 interface Degradation {
   readonly reason:
     | 'budget-paused'
     | 'file-unusable'
     | 'key-rejected'
-    | 'keys-not-saved'
     | 'limit-too-high'
+    | 'state-not-saved'
     | 'upstream-fails'
     | 'upstream-unreachable';
   readonly upstream?: UpstreamName;
@@ -52,7 +52,7 @@ interface GatewayParts {
   /** This process; `null` where nothing is stored. */
   readonly owner: Pick<Owner, 'url'> | null;
   readonly scrub: Scrub;
-  /** The records of idempotency keys. */
+  /** Whether the state cannot be saved. */
   readonly idempotency: () => Pick<IdempotencyGauges, 'isSaveFailing'>;
 }
 
@@ -67,7 +67,7 @@ export function createGatewayState(parts: GatewayParts): GatewayState {
 /**
  * Not ready only while it drains. It is degraded while
  * an upstream has paused every key in use or grants each of them less than the settings say, rejects the gateway's key,
- * or gave no usable response lately, and while idempotency keys cannot be saved. A gateway that has not asked anything
+ * or gave no usable response lately, and while its state cannot be saved. A gateway that has not asked anything
  * yet is neither.
  */
 function readiness(
@@ -102,7 +102,7 @@ function readiness(
       degraded.push({ reason, upstream, cause: scrub(outage.reason), since: since(outage.since) });
     }
   }
-  if (idempotency().isSaveFailing) degraded.push({ reason: 'keys-not-saved' });
+  if (idempotency().isSaveFailing) degraded.push({ reason: 'state-not-saved' });
   return {
     ready: !draining,
     reasons: draining ? [{ reason: 'draining' }] : [],

@@ -21,7 +21,7 @@ async function creates(name: string): Promise<boolean> {
   expect(data).toEqual({ createChannel: { __typename: 'Channel' } });
   return stage.sandbox.links.requests.length > length;
 }
-const isFailing = () => stage.metric('gateway_idempotency_save_failing');
+const isFailing = () => stage.metric('gateway_state_save_failing');
 
 describeWith(prlimit, 'A full disk', () => {
   it('stops no write, and all keys are saved as soon as it has space', async () => {
@@ -33,11 +33,11 @@ describeWith(prlimit, 'A full disk', () => {
     expect(await creates('meanwhile')).toBe(true);
     expect(await creates('meanwhile')).toBe(false);
     expect(await isFailing()).toBe(1);
-    expect(await stage.degraded()).toEqual([{ reason: 'keys-not-saved' }]);
+    expect(await stage.degraded()).toEqual([{ reason: 'state-not-saved' }]);
     expect(stage.log).toMatch(/STATE_DIR .* cannot be used/);
 
     limitFiles('unlimited');
-    expect(runbook('GatewayIdempotencyUnsaved').says).toContain('keys are saved within a second');
+    expect(runbook('GatewayStateUnsaved').says).toContain('all is saved within a second');
     await stage.clock.advance(1000);
     await until(async () => (await isFailing()) === 0);
     expect(await stage.degraded()).toEqual([]);

@@ -57,12 +57,12 @@ describe('the remedy for writes on the pages, followed literally,', () => {
     expect(await named('Lost and found')).toBe(1);
   });
 
-  it('about keys-not-saved finds the reason of a folder that cannot be used in the log', async () => {
+  it('about state-not-saved finds the reason of a folder that cannot be used in the log', async () => {
     const state = join(stage.folder, 'no-folder');
     writeFileSync(state, '');
     await stage.start({ STATE_DIR: state });
-    expect(await stage.degraded()).toEqual([{ reason: 'keys-not-saved' }]);
-    expect(await stage.metric('gateway_idempotency_save_failing')).toBe(1);
+    expect(await stage.degraded()).toEqual([{ reason: 'state-not-saved' }]);
+    expect(await stage.metric('gateway_state_save_failing')).toBe(1);
     expect(stage.log).toMatch(/STATE_DIR .*no-folder.store cannot be used \(ENOTDIR\)/);
     const keyed = { 'idempotency-key': '"one"' };
     expect((await stage.ask(creation('First'), keyed)).errors).toBeUndefined();

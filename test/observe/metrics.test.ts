@@ -296,14 +296,16 @@ describe('the numbers', () => {
       idempotency: () => ({ ...keys, isSaveFailing: true }),
     });
     const { text } = await metrics.render();
-    const lines = text.split('\n').filter((line) => /^gateway_idempotency_(?!forg)/.test(line));
+    const lines = text
+      .split('\n')
+      .filter((line) => /^gateway_(idempotency_(?!forg)|state_)/.test(line));
     expect(lines).toEqual([
       'gateway_idempotency_keys{state="in_progress"} 1',
       'gateway_idempotency_keys{state="ambiguous"} 2',
       'gateway_idempotency_keys{state="stored"} 3',
       'gateway_idempotency_bytes 4',
       'gateway_idempotency_max_bytes 5',
-      'gateway_idempotency_save_failing 1',
+      'gateway_state_save_failing 1',
     ]);
   });
 });

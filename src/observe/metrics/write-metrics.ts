@@ -56,9 +56,8 @@ export function createWriteMetrics(
   });
   gauge('bytes', 'Size of the records of idempotency keys.', ({ bytes }) => bytes);
   gauge('max_bytes', 'Maximum size of the records.', ({ maxBytes }) => maxBytes);
-  gauge('save_failing', '1 if the records cannot be saved in STATE_DIR.', ({ isSaveFailing }) =>
-    Number(isSaveFailing),
-  );
+  const unsaved = '1 if the state cannot be saved.';
+  defineGauge(registry, 'gateway_state_save_failing', unsaved, () => Number(read().isSaveFailing));
   const forgotten = counter(
     'idempotency_forgotten_total',
     'Idempotency keys removed before their time, because the store was full.',
