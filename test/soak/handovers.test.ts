@@ -1,10 +1,14 @@
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { LiveViewer } from '../support/live-viewer.ts';
 import { describeWith, postgresServer } from '../support/needs.ts';
 import { PostgresServer } from '../support/postgres-server.ts';
 import { type Household, type Member, openHousehold } from '../support/two-processes.ts';
 
-/** `HANDOVERS=300` for the long form. */
+/** `npm run soak:handovers` ends 300 owners of each kind, starts 400 pairs and deploys 50 times. */
 const HANDOVERS = Number(process.env['HANDOVERS'] ?? 2);
+const STARTS = Number(process.env['STARTS'] ?? 5);
+const DEPLOYS = Number(process.env['DEPLOYS'] ?? 4);
 const LIMIT = 10;
 const WINDOW_MS = 2000;
 /** Callers that ask without a pause. */
@@ -20,7 +24,10 @@ const limit = {
 } as const;
 
 let house: Household;
-afterEach(() => house.close());
+afterEach(async () => {
+  LiveViewer.closeAll();
+  await house.close();
+});
 
 const env = {
   LINKS_RATE_LIMIT: String(LIMIT),
@@ -37,9 +44,9 @@ const stop: End = (owner) => owner.stop();
 /** Suspends an owner for longer than a window, and ends it when another has taken over. */
 const suspend: End = async (owner) => {
   owner.running.child.kill('SIGSTOP');
-  await new Promise((resolve) => setTimeout(resolve, 5 * WINDOW_MS));
+  await pause(5 * WINDOW_MS);
   owner.running.child.kill('SIGCONT');
-  await new Promise((resolve) => setTimeout(resolve, WINDOW_MS));
+  await pause(WINDOW_MS);
   return owner.kill();
 };
 
@@ -101,6 +108,86 @@ async function keepsLimitAndKeys(ends: readonly End[]): Promise<void> {
     .map(({ body }) => (body as { name?: string }).name);
   expect(created.length).toBe(new Set(created).size);
   expect([...answered].filter((name) => !created.includes(name))).toEqual([]);
+  await tellsUsage(owner);
+}
+
+/** The usage has each request of the upstream's log. Those that were about to leave at a kill are saved, and not sent. */
+async function tellsUsage(owner: Member): Promise<void> {
+  const counted = async () => {
+    const response = await fetch(`${owner.url}/console/usage.json`);
+    const { groups } = (await response.json()) as { groups: readonly { readonly calls: number }[] };
+    return groups.reduce((sum, { calls }) => sum + calls, 0);
+  };
+  const { length } = house.sandbox.links.requests;
+  const calls = await counted();
+  console.info(`${calls} requests in the usage, ${length} in the log of the upstream`);
+  expect(calls).toBeGreaterThanOrEqual(length);
+  expect(calls).toBeLessThanOrEqual(length + HANDOVERS * CALLERS);
+}
+
+/** Deploys under load: the next process is asked before the one before it ends. */
+async function failsNoRequest(): Promise<void> {
+  const { requests } = house.sandbox.links;
+  const wrong: unknown[] = [];
+  const running = new Set<Promise<void>>();
+  const state = { isStopped: false };
+  let count = 0;
+  let door = await house.join();
+  const ask = async (): Promise<void> => {
+    count += 1;
+    const isWrite = count % 4 === 0;
+    const query = isWrite
+      ? `mutation { createChannel(input: { name: "Channel ${count}" }) { ... on Channel { id } } }`
+      : `{ user(id: "${1000 + count}") { email } }`;
+    const headers = { 'content-type': 'application/json', 'idempotency-key': `key-${count}` };
+    const init = { method: 'POST', headers, body: JSON.stringify({ query }) };
+    try {
+      const answer = await (await fetch(`${door.url}/graphql`, init)).json();
+      if (answer.errors) wrong.push(answer);
+    } catch (error) {
+      wrong.push(String(error));
+    }
+  };
+  const pressed = (async () => {
+    while (!state.isStopped) {
+      const asked = ask().finally(() => running.delete(asked));
+      running.add(asked);
+      // 20 views a second.
+      await pause(50);
+    }
+    await Promise.all(running);
+  })();
+  const gaps = { stop: [] as number[], kill: [] as number[] };
+  for (let deploy = 0; deploy < DEPLOYS; deploy += 1) {
+    const owner = door;
+    const next = await house.join();
+    door = next;
+    await Promise.all(running);
+    const viewer = await LiveViewer.begun(next.url, { query: 'query @live { plans { name } }' });
+    const end = deploy % 2 === 0 ? 'stop' : 'kill';
+    const ended = owner[end]();
+    let at = Date.now();
+    if (end === 'stop') {
+      await owner.running.says(/^stopped/m);
+      at = Date.now();
+    }
+    await next.running.says(/owns the store/);
+    await expect.poll(() => requests.at(-1)?.at, PATIENT).toBeGreaterThan(at);
+    gaps[end].push((requests.find((request) => request.at >= at)?.at ?? Number.NaN) - at);
+    await viewer.untilEnded();
+    const again = await LiveViewer.begun(next.url, { query: 'query @live { plans { name } }' });
+    expect(again.data).toEqual(viewer.data);
+    again.close();
+    await ended;
+  }
+  state.isStopped = true;
+  await pressed;
+  for (const [end, all] of Object.entries(gaps)) {
+    const sorted = all.map(Math.round).sort((a, b) => a - b);
+    console.info(`ms from ${end} to the next request: ${sorted.join(' ')}`);
+  }
+  expect(wrong).toEqual([]);
+  expect(requests.filter(({ refused }) => refused)).toEqual([]);
 }
 
 it(
@@ -112,12 +199,38 @@ it(
   },
 );
 
+it(`gives a folder one owner of two that start together, ${STARTS} times`, PATIENT, async () => {
+  house = await openHousehold();
+  const isOwner = async ({ url }: Member): Promise<boolean> => {
+    const { owner } = (await (await fetch(`${url}/readyz`)).json()) as {
+      owner: { isThis: boolean };
+    };
+    return owner.isThis;
+  };
+  for (let round = 0; round < STARTS; round += 1) {
+    const pair = await Promise.all([house.join(), house.join()]);
+    const owners = async () => (await Promise.all(pair.map(isOwner))).filter(Boolean).length;
+    await expect.poll(owners, { timeout: 30_000 }).toBe(1);
+    await Promise.all(pair.map((each) => each.kill()));
+  }
+});
+
+it(`fails no request in ${DEPLOYS} deploys on one folder`, PATIENT, async () => {
+  house = await openHousehold();
+  await failsNoRequest();
+});
+
 describeWith(postgresServer, 'Over PostgreSQL', () => {
   let server: PostgresServer;
-  beforeAll(async () => {
+  beforeEach(async () => {
     server = await PostgresServer.run();
   });
-  afterAll(() => server.close());
+  afterEach(() => server.close());
+
+  it(`fails no request in ${DEPLOYS} deploys`, PATIENT, async () => {
+    house = await openHousehold({ DATABASE_URL: server.url });
+    await failsNoRequest();
+  });
 
   it(`keeps the limit and the keys over ${HANDOVERS} ends of the owner`, PATIENT, async () => {
     house = await openHousehold({ DATABASE_URL: server.url }, limit);
