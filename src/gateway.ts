@@ -13,7 +13,7 @@ import { isLocal } from './http/door/local-caller.ts';
 import { createPorts, type Ports } from './http/server.ts';
 import { shutDown } from './http/shutdown.ts';
 import { StoredJobs } from './jobs/stored-jobs.ts';
-import { dailyReads } from './links/history/watched-lists.ts';
+import { dailyReads } from './links/watched-lists.ts';
 import type { LogStream } from './observe/log/logger.ts';
 import { createTelemetry } from './observe/telemetry.ts';
 import { budgetGauges } from './operators/budget-gauges.ts';

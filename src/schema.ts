@@ -11,14 +11,12 @@ import './links/content/channels-of-item.graph.ts';
 import './links/brand/domain-files.graph.ts';
 import './links/brand/cta-overlay.graph.ts';
 import './links/content/file.graph.ts';
-import './links/history/file-history.graph.ts';
 import './links/account/login-url.graph.ts';
 import './links/brand/pixel.graph.ts';
 import './links/account/plan.graph.ts';
 import './links/account/plan-usage.graph.ts';
 import './links/account/plan-users.graph.ts';
 import './links/content/qr-code.graph.ts';
-import './links/history/scan-history.graph.ts';
 import './links/brand/splash-page.graph.ts';
 import './links/account/user.graph.ts';
 import './links/previous.graph.ts';
@@ -28,11 +26,12 @@ import './graph/usage.graph.ts';
 import './market/item.graph.ts';
 import './market/purchase.graph.ts';
 import './market/seller.graph.ts';
-import './market/balance-history.graph.ts';
 import { builder } from './graph/builder.ts';
-import { idempotentDirective } from './graph/directives/idempotent.ts';
-import { incrementalDirectives } from './graph/directives/incremental.ts';
-import { liveDirective } from './graph/directives/live.ts';
+import {
+  idempotentDirective,
+  incrementalDirectives,
+  liveDirective,
+} from './graph/directives/directives.ts';
 import { semanticNonNullDirective } from './graph/directives/semantic-non-null.ts';
 
 /** The graph. Every noun adds its part to the builder when it is imported. */

@@ -15,7 +15,7 @@ import {
   type ValidationContext,
 } from 'graphql';
 import { BadUserInput } from '../errors.ts';
-import { idempotentDirective } from '../graph/directives/idempotent.ts';
+import { idempotentDirective } from '../graph/directives/directives.ts';
 import { KeyedFields, nameOfKey, type SentKey } from '../graph/keyed/keyed-fields.ts';
 import { checkIdempotencyKey, readIdempotencyKey } from '../http/door/headers/idempotency-key.ts';
 

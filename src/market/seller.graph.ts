@@ -1,4 +1,5 @@
 import { builder } from '../graph/builder.ts';
+import { historyArguments, historyCost, historyType, spanOf } from '../graph/history.graph.ts';
 import { type Seller, type SellerProfile, type SocialLink, seller } from './seller.ts';
 
 const SocialLinkRef = builder.objectRef<SocialLink>('SocialLink').implement({
@@ -98,5 +99,15 @@ builder.queryField('seller', (t) =>
     description:
       'The seller that owns the gateway’s API key. Costs 1 upstream request if not cached.',
     resolve: (_root, _args, { market }) => market.read(seller),
+  }),
+);
+
+builder.objectField(SellerRef, 'balanceHistory', (t) =>
+  t.field({
+    ...historyType,
+    description: `\`balance\` over time, in \`currency\`: a new currency begins a new history. ${historyCost}`,
+    args: historyArguments(t.arg),
+    resolve: ({ currency }, args, { market }) =>
+      market.history({ count: 'balance', id: 0, origin: currency }, spanOf(args)),
   }),
 );

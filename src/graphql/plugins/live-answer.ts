@@ -14,7 +14,7 @@ import { operationName } from '../../answers/operation-name.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { BadUserInput } from '../../errors.ts';
 import type { GraphContext } from '../../graph/context.ts';
-import { liveDirective } from '../../graph/directives/live.ts';
+import { liveDirective } from '../../graph/directives/directives.ts';
 import { rangesNaming } from '../../http/door/headers/accept.ts';
 import type { LiveHub } from '../../live/hub.ts';
 import type { LiveRun, RunResult } from '../../live/live-run.ts';

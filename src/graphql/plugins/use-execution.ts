@@ -1,7 +1,7 @@
 import { type DocumentNode, type GraphQLSchema, getOperationAST, OperationTypeNode } from 'graphql';
 import { operationName } from '../../answers/operation-name.ts';
 import type { RememberedAnswers } from '../../answers/remembered-answers.ts';
-import { liveDirective } from '../../graph/directives/live.ts';
+import { liveDirective } from '../../graph/directives/directives.ts';
 import type { KeyedFields } from '../../graph/keyed/keyed-fields.ts';
 import { idempotencyKeyHeader } from '../../http/door/headers/idempotency-key.ts';
 import type { Receipt } from '../../upstream/receipt.ts';

@@ -1,6 +1,7 @@
 import type { InputFault } from '../../errors.ts';
 import { builder, databaseId, lazily, renamedTo } from '../../graph/builder.ts';
 import { fault, InputChecks } from '../../graph/checks.ts';
+import { historyArguments, historyCost, historyType, spanOf } from '../../graph/history.graph.ts';
 import { timeFilter } from '../../graph/lists/filters.ts';
 import { listField } from '../../graph/lists/list-field.ts';
 import { byId, byNumber, byText, byTime } from '../../graph/lists/orders.ts';
@@ -203,3 +204,13 @@ function streamOf(bytes: Uint8Array): ByteStream {
     },
   };
 }
+
+builder.objectField(FileRef, 'downloadHistory', (t) =>
+  t.field({
+    ...historyType,
+    description: `\`downloads\` over time. ${historyCost}`,
+    args: historyArguments(t.arg),
+    resolve: ({ date, id }, args, { links }) =>
+      links.history({ count: 'downloads', id, origin: date }, spanOf(args)),
+  }),
+);

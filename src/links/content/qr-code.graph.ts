@@ -2,6 +2,7 @@ import type { GraphQLResolveInfo } from 'graphql';
 import { builder, databaseId, lazily, renamedTo } from '../../graph/builder.ts';
 import { InputChecks } from '../../graph/checks.ts';
 import type { GraphContext } from '../../graph/context.ts';
+import { historyArguments, historyCost, historyType, spanOf } from '../../graph/history.graph.ts';
 import { parseId } from '../../graph/ids/global-id.ts';
 import { timeFilter } from '../../graph/lists/filters.ts';
 import { listField } from '../../graph/lists/list-field.ts';
@@ -247,3 +248,13 @@ builder.mutationFields((t) => ({
     which: 'The QR code’s `id` or `databaseId`.',
   }),
 }));
+
+builder.objectField(QrCodeRef, 'scanHistory', (t) =>
+  t.field({
+    ...historyType,
+    description: `\`scans\` over time. ${historyCost}`,
+    args: historyArguments(t.arg),
+    resolve: ({ date, id }, args, { links }) =>
+      links.history({ count: 'scans', id, origin: date }, spanOf(args)),
+  }),
+);

@@ -1,20 +1,20 @@
-import type { Credential } from '../../auth/credential.ts';
-import type { UpstreamName } from '../../errors.ts';
-import { items } from '../../market/item.ts';
-import { seller } from '../../market/seller.ts';
-import type { DailyRead } from '../../series/daily-reads.ts';
-import type { Lists } from '../../upstream/lists/pages.ts';
-import type { List, Row } from '../../upstream/request.ts';
-import { plans } from '../account/plan.ts';
-import { users } from '../account/user.ts';
-import { domains } from '../brand/branded-domain.ts';
-import { overlays } from '../brand/cta-overlay.ts';
-import { pixels } from '../brand/pixel.ts';
-import { splashPages } from '../brand/splash-page.ts';
-import { campaigns } from '../content/campaign.ts';
-import { channels } from '../content/channel.ts';
-import { files } from '../content/file.ts';
-import { qrCodes } from '../content/qr-code.ts';
+import type { Credential } from '../auth/credential.ts';
+import type { UpstreamName } from '../errors.ts';
+import { items } from '../market/item.ts';
+import { seller } from '../market/seller.ts';
+import type { DailyRead } from '../series/daily-reads.ts';
+import type { Lists } from '../upstream/lists/pages.ts';
+import type { List, Row } from '../upstream/request.ts';
+import { plans } from './account/plan.ts';
+import { users } from './account/user.ts';
+import { domains } from './brand/branded-domain.ts';
+import { overlays } from './brand/cta-overlay.ts';
+import { pixels } from './brand/pixel.ts';
+import { splashPages } from './brand/splash-page.ts';
+import { campaigns } from './content/campaign.ts';
+import { channels } from './content/channel.ts';
+import { files } from './content/file.ts';
+import { qrCodes } from './content/qr-code.ts';
 
 const linksLists: readonly List<Row>[] = [
   campaigns,
