@@ -47,7 +47,7 @@ const SellerProfileRef = builder.objectRef<SellerProfile>('SellerProfile').imple
 const SELLER_ID = 1;
 
 /** The type of `Query.seller`. */
-export const SellerRef = builder.objectRef<Seller>('Seller');
+const SellerRef = builder.objectRef<Seller>('Seller');
 
 builder.node(SellerRef, {
   description: 'The marketplace account that owns the gateway’s API key.',
