@@ -123,7 +123,7 @@ export class Records {
   get hasLost(): boolean {
     const { keepMs, store } = this.#options;
     const lostAt = Math.max(this.#lostAt, store.hasLost ? store.knownSince : 0);
-    return lostAt > this.now - keepMs;
+    return lostAt > 0 && lostAt > this.now - keepMs;
   }
 
   get gauges(): IdempotencyGauges {
@@ -146,9 +146,8 @@ export class Records {
 
   /** Why nothing is sent for a key; `null` for one that can be owned. */
   known(key: IdempotencyKey): KnownKey | null {
-    this.#kept.expire(this.#age);
     const record = this.#kept.get(key.name);
-    if (!record) return null;
+    if (!record || (!record.isUsed && record.of.until <= this.#age)) return null;
     const { of, state } = record;
     if (state === 'unreadable') return { kind: 'unreadable' };
     if (!isSame(of, key)) return { kind: 'reused' };
@@ -159,9 +158,12 @@ export class Records {
 
   /** The record of a key that is not known; until `handBack`, no other request may own it. */
   own({ fingerprint, mutation, name, scope, upstream }: IdempotencyKey): KeptRecord {
-    const until = this.#age + this.#options.keepMs;
-    const of = { scope, upstream, mutation, ...fingerprint, firstAt: this.now, until };
-    const record = this.#kept.get(name) ?? this.#kept.add(name, of);
+    const age = this.#age;
+    const { keepMs } = this.#options;
+    this.#kept.expire(age);
+    const known = this.#kept.get(name);
+    const of = { scope, upstream, mutation, ...fingerprint };
+    const record = known ?? this.#kept.add(name, { ...of, firstAt: this.now, until: age + keepMs });
     record.isUsed = true;
     return record;
   }

@@ -111,8 +111,10 @@ export class WriteRun<T> {
   /** What is assumed of an unknown key that may have been used; `null` if it is new. */
   #suspicion(): Ambiguity | null {
     const madeAt = this.key?.madeAt ?? null;
-    const { hasLost, knownSince, now } = this.#world.records;
-    if (madeAt === null ? !hasLost : madeAt >= knownSince) return null;
+    const { records } = this.#world;
+    if (madeAt === null && !records.hasLost) return null;
+    const { knownSince, now } = records;
+    if (madeAt !== null && madeAt >= knownSince) return null;
     const sentAt = Math.min(now, madeAt ?? knownSince);
     // Its process has ended, or it was sent long ago.
     const overAt = Math.min(now, knownSince);
