@@ -6,7 +6,7 @@ import { Replies } from './answers/replies.ts';
 import type { Viewer } from './auth/viewer.ts';
 import type { Config } from './config/config.ts';
 import { consolePages } from './console/console-routes.ts';
-import { type ConsoleStates, createConsole } from './console/create-console.ts';
+import { ConsoleStates } from './console/console-states.ts';
 import { filesRoute } from './files/files.ts';
 import { type JobDownload, jobDataRoute } from './files/job-data.ts';
 import { UploadPlaces } from './files/upload-places.ts';
@@ -27,7 +27,7 @@ import type { StoredJob } from './jobs/stored-jobs.ts';
 import type { LiveHub } from './live/hub.ts';
 import { operatorRoutes } from './operators/operator-pages.ts';
 import { createProbePage } from './operators/probe-page.ts';
-import { createGatewayState, type GatewayState } from './operators/readiness.ts';
+import { type GatewayState, readiness } from './operators/readiness.ts';
 import { probeUpstreams } from './operators/upstream-probe.ts';
 import { schema } from './schema.ts';
 import { createShared, type Parts, type Shared } from './shared.ts';
@@ -46,7 +46,7 @@ export interface Servers {
 export function createServers(config: Config, parts: Parts): Servers {
   const shared = createShared(config, parts);
   const graphql = createGraphql(config, parts, shared);
-  const state = createGatewayState({
+  const states = {
     authenticate: shared.authenticate,
     clients: parts.backends.clients,
     clock: parts.clock,
@@ -55,8 +55,9 @@ export function createServers(config: Config, parts: Parts): Servers {
     scrub: parts.telemetry.scrub,
     health: parts.telemetry.health,
     idempotency: () => parts.records.gauges,
-  });
-  const console = createConsole(config, {
+  };
+  const state: GatewayState = (draining) => readiness(states, draining);
+  const console = new ConsoleStates(config, {
     cache: parts.cache,
     clients: parts.backends.clients,
     clock: parts.clock,

@@ -7,13 +7,13 @@ import type { Client } from '../upstream/client.ts';
 import type { ShownClass } from './console-state.ts';
 
 /** The sources of the states of the classes. */
-export interface ClassParts {
+interface ClassParts {
   /** All classes, and those that the operator has configured. */
   readonly classes: CallerClasses;
   readonly configured: CallerClasses;
   readonly clients: readonly Client[];
   /** The limits of the classes now, see `classQuotas`. */
-  readonly quotas: () => readonly ClassQuota[];
+  readonly quotas: readonly ClassQuota[];
 }
 
 /**
@@ -21,7 +21,7 @@ export interface ClassParts {
  * if there is only the default.
  */
 export function classStates(parts: ClassParts, { spenders }: Pick<Hour, 'spenders'>): ShownClass[] {
-  const { classes, clients, configured } = parts;
+  const { classes, clients, configured, quotas } = parts;
   const sent = [...spenders].flatMap(([key, { sends = 0 }]) => {
     const [, caller] = wordsOf(key);
     const { callerClass = DEFAULT_CLASS } = callerOfKey(caller);
@@ -40,7 +40,6 @@ export function classStates(parts: ClassParts, { spenders }: Pick<Hour, 'spender
       for (const each of budget.waitingCallers) waiting.add(each.callerClass, each.count);
     }
   }
-  const quotas = parts.quotas();
   return names.map((name) => ({
     name,
     weight: classRules(classes, name).weight,

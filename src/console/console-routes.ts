@@ -7,7 +7,7 @@ import type { Handler } from '../http/door/route.ts';
 import { errorAnswer, jsonAnswer, respond } from '../http/respond.ts';
 import type { Usage } from '../usage/usage.ts';
 import { usageCsv } from '../usage/usage-report.ts';
-import type { ConsoleStates } from './create-console.ts';
+import type { ConsoleStates } from './console-states.ts';
 import { csvAnswer, usageFor } from './usage-pages.ts';
 
 interface ConsoleOptions {

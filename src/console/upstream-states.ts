@@ -27,7 +27,7 @@ interface GrantedLimit {
 }
 
 /** The sources of the states of the upstreams. */
-export interface UpstreamParts {
+interface UpstreamParts {
   readonly clock: Clock;
   readonly clients: readonly Client[];
   readonly health: Health;

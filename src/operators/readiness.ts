@@ -59,18 +59,13 @@ interface GatewayParts {
 /** The current state of the gateway. `draining`: it is about to stop. */
 export type GatewayState = (draining: boolean) => Readiness;
 
-/** Reads the state off the parts of a running gateway. */
-export function createGatewayState(parts: GatewayParts): GatewayState {
-  return (draining) => readiness(parts, draining);
-}
-
 /**
  * Not ready only while it drains. It is degraded while
  * an upstream has paused every key in use or grants each of them less than the settings say, rejects the gateway's key,
  * or gave no usable response lately, and while its state cannot be saved. A gateway that has not asked anything
  * yet is neither.
  */
-function readiness(
+export function readiness(
   { authenticate, clients, clock, health, idempotency, keys: ownKeys, owner, scrub }: GatewayParts,
   draining: boolean,
 ): Readiness {
