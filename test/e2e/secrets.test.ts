@@ -11,6 +11,13 @@ const passwords = {
   file: 'pass word+of%a-file',
 };
 
+/** What callers send beside that, and the log leaves out. */
+const sentByCallers = {
+  header: 'header-of-a-caller',
+  cookie: 'cookie-of-a-caller',
+  literal: 'literal-of-a-caller',
+};
+
 /** One operation, and the secrets that its own caller is told, or sent and may be shown again. */
 interface Errand {
   readonly query: string;
@@ -22,6 +29,7 @@ interface Errand {
 const errands: readonly Errand[] = [
   { query: '{ account { username email } rateLimit { remaining } }' },
   { query: '{ users { databaseId username plan { name } } }' },
+  { query: `{ purchase(code: "${sentByCallers.literal}") { buyer } }` },
   { query: '{ user(id: "41") { username apiKey } }', shows: 'apiKeys' },
   { query: '{ users(filter: ADMIN) { username apiKey } }', shows: 'apiKeys' },
   { query: '{ channels(first: 2) { nodes { items(first: 2) { totalCount } } } }' },
@@ -170,7 +178,12 @@ async function send(url: string, errand: Errand, fault: Fault | null, told: Told
   const filled = variables && 'code' in variables ? { code } : variables;
   const response = await fetch(`${url}/graphql`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: {
+      'content-type': 'application/json',
+      'x-api-key': sentByCallers.header,
+      authorization: `Bearer ${sentByCallers.header}`,
+      cookie: `session=${sentByCallers.cookie}`,
+    },
     body: JSON.stringify({ query, variables: filled }),
   });
   told.callers.push({
@@ -250,6 +263,8 @@ describe.each([
       ...loginUrls,
       ...loginUrls.map((url) => url.slice(url.lastIndexOf('/') + 1)),
       ...Object.values(passwords),
+      ...Object.values(sentByCallers),
+      'ivy@moss.example',
     ];
     expect(found(secrets, told.operator)).toEqual([]);
   });
