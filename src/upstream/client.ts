@@ -21,7 +21,7 @@ import type { EvidenceLists } from './idempotency/looks/evidence-lists.ts';
 import { Records } from './idempotency/records.ts';
 import { RowLocks } from './idempotency/row-locks.ts';
 
-import { type Access, type Looking, whenAdmitted } from './operation.ts';
+import type { Access, Looking } from './operation.ts';
 import { Fetcher } from './reads/fetch.ts';
 import { InFlight } from './reads/in-flight.ts';
 import type { Call, Read, Write } from './request.ts';
@@ -155,13 +155,16 @@ export class Client {
    * @throws GatewayError with any `UPSTREAM_...` code, `BUDGET_EXHAUSTED` or `OPERATION_TOO_EXPENSIVE`.
    */
   read<T>(read: Read<T>, access: Access): AtOnce<T> {
-    return whenAdmitted(access, () => {
-      const { mode } = access;
-      const of = this.cached.keyed(read, access.credential);
-      if (mode?.kind === 'planned') return this.#planned.read(of, access, mode);
-      if (mode?.kind === 'watched') return this.#watched(of, access, mode);
-      return this.#cached(of, access);
-    });
+    if (access.admittance) return access.admittance.admit().then(() => this.#read(read, access));
+    return this.#read(read, access);
+  }
+
+  #read<T>(read: Read<T>, access: Access): AtOnce<T> {
+    const { mode } = access;
+    const of = this.cached.keyed(read, access.credential);
+    if (mode?.kind === 'planned') return this.#planned.read(of, access, mode);
+    if (mode?.kind === 'watched') return this.#watched(of, access, mode);
+    return this.#cached(of, access);
   }
 
   /** Returns the cached response, or one that the operation has waited for, or sends a request. */

@@ -1,6 +1,5 @@
 import type { Credential } from '../auth/credential.ts';
 import type { UpstreamName } from '../errors.ts';
-import type { AtOnce } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { Budget } from './budget/budget.ts';
 import type { KeyState } from './budget/budgets.ts';
@@ -126,14 +125,6 @@ export interface Access {
   readonly idempotency?: IdempotencyKey | undefined;
   /** Present if the caller must be admitted first. */
   readonly admittance?: Admittance | undefined;
-}
-
-/** Does a part of an operation as soon as its caller is admitted: at once for most callers. */
-export function whenAdmitted<T>(
-  { admittance }: Pick<Access, 'admittance'>,
-  work: () => AtOnce<T>,
-): AtOnce<T> {
-  return admittance ? admittance.admit().then(work) : work();
 }
 
 /**

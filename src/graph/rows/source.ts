@@ -15,7 +15,7 @@ import type { ListView } from '../../upstream/lists/views/view.ts';
 import { type CachedRows, readCached, readWhole } from '../../upstream/lists/views/whole.ts';
 import type { Window } from '../../upstream/lists/walk.ts';
 import { readAll, readWindow, type WindowArguments } from '../../upstream/lists/window.ts';
-import { type Access, type PlannedMode, whenAdmitted } from '../../upstream/operation.ts';
+import type { Access, PlannedMode } from '../../upstream/operation.ts';
 import type { Call, Known, List, Read, Row, Write } from '../../upstream/request.ts';
 import type { Expectation } from '../expectation.ts';
 import { withCandidateIds } from '../ids/candidate-ids.ts';
@@ -181,7 +181,13 @@ export class Source {
     view?: ListView<R> | null,
   ): AtOnce<Connection<R> | null> {
     const source = this.#sourceOf(list, (unplanned) => foreseenPages(unplanned, window, view));
-    return whenAdmitted(source.access, () => this.#cut(source, window, view));
+    return this.#whenAdmitted(() => this.#cut(source, window, view));
+  }
+
+  /** Does a part of the operation as soon as its caller is admitted: at once for most callers. */
+  #whenAdmitted<T>(work: () => AtOnce<T>): AtOnce<T> {
+    const { admittance } = this.#access;
+    return admittance ? admittance.admit().then(work) : work();
   }
 
   /** A list as it is read here; `foresees` is used by dry runs. */
@@ -226,13 +232,13 @@ export class Source {
   /** All rows of a list that is returned whole, or of a view of it. 0 or 1 upstream request. */
   all<R extends Row>(list: List<R>, view?: ListView<R> | null): AtOnce<readonly R[]> {
     const source = this.#sourceOf(list, () => () => true);
-    return whenAdmitted(source.access, () => readAll(source, view));
+    return this.#whenAdmitted(() => readAll(source, view));
   }
 
   /** All rows of a list, over all its pages. Costs 1 upstream request for each uncached page. See `readWhole`. */
   whole<R extends Row>(list: List<R>): AtOnce<readonly R[]> {
     const source = this.#sourceOf(list, (unplanned) => foreseenPages(unplanned, {}, WHOLE_VIEW));
-    return whenAdmitted(source.access, () => {
+    return this.#whenAdmitted(() => {
       const rows = readWhole(source);
       if (!(rows instanceof Promise)) return rows;
       return this.#batching.underWay.track(list.resource, () => rows);
@@ -319,7 +325,7 @@ export class Source {
 
   /** The values of a count in its last steps, the oldest first. Costs only the admission of the caller. */
   history(of: SeriesOf, span: StepSpan): AtOnce<CountPoint[]> {
-    return whenAdmitted(this.#access, () => this.#client.points(of, span, this.#access));
+    return this.#whenAdmitted(() => this.#client.points(of, span, this.#access));
   }
 
   /**
