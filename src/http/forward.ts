@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { GraphQLError } from 'graphql';
 import type { Dispatcher } from 'undici';
 import Agent from 'undici/lib/dispatcher/agent.js';
 import type { ErrorCode } from '../errors.ts';
@@ -133,13 +132,13 @@ export class Forwarding {
       let deadline = clock.now() + maxWaitMs;
       while (!response.destroyed) {
         const owner = await this.#findOwner(deadline);
-        if (!owner) return this.#fail(response, 503, noOwner());
+        if (!owner) return this.#fail(response, 503, NO_OWNER);
         const isFirst = tried === undefined;
         tried = await this.#try({ request, response, body, owner, mayRepeat });
         if (tried === 'answered' || response.destroyed) return;
         if (this.#owner === owner) this.#owner = null;
         if (!isWhole() || (tried === 'lost' && !mayRepeat())) {
-          return this.#fail(response, 500, lost());
+          return this.#fail(response, 500, LOST);
         }
         if (isFirst) deadline = clock.now() + maxWaitMs;
         this.counts.repeats += 1;
@@ -153,7 +152,7 @@ export class Forwarding {
     }
   }
 
-  #fail(response: ServerResponse, status: number, error: GraphQLError): void {
+  #fail(response: ServerResponse, status: number, error: Parameters<typeof errorAnswer>[0]): void {
     respond(response, { ...errorAnswer(error), status }, lingering(this.#options.clock));
   }
 
@@ -359,26 +358,19 @@ function endToEnd(headers: readonly string[]): string[] {
   return kept;
 }
 
-function noOwner(): GraphQLError {
-  return codedError(
-    'BUDGET_EXHAUSTED',
+const NO_OWNER = {
+  message:
     'No process owns the store at present. The request was not executed, or can be sent again.',
-    { reason: 'handover', retryAfterMs: 1000, http: { headers: { 'Retry-After': '1' } } },
-  );
-}
+  extensions: {
+    code: 'BUDGET_EXHAUSTED' satisfies ErrorCode,
+    reason: 'handover',
+    retryAfterMs: 1000,
+    http: { headers: { 'Retry-After': '1' } },
+  },
+};
 
-function lost(): GraphQLError {
-  return codedError(
-    'OUTCOME_UNKNOWN',
+const LOST = {
+  message:
     'The process that executed this request ended before its response. A change may have been made: look for it before you send it again, or send changes with an idempotency key.',
-    {},
-  );
-}
-
-function codedError(
-  code: ErrorCode,
-  message: string,
-  details: Readonly<Record<string, unknown>>,
-): GraphQLError {
-  return new GraphQLError(message, { extensions: { code, ...details } });
-}
+  extensions: { code: 'OUTCOME_UNKNOWN' satisfies ErrorCode },
+};
