@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { Viewer } from '../auth/viewer.ts';
-import { GatewayError, reasonOf } from '../errors.ts';
+import { reasonOf } from '../errors.ts';
 import type { MaskError } from '../graphql/mask-error.ts';
 import { type ByteRange, requestedRange } from '../http/byte-range.ts';
 import type { Admission } from '../http/door/admission.ts';
@@ -16,6 +16,7 @@ import { inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import { SharedPool } from '../scheduling/shared-pool.ts';
 import { SpentPieces } from './spent-pieces.ts';
+import { TooManyTransfers } from './upload-places.ts';
 
 /** The output of a job, to be downloaded. */
 export interface JobDownload {
@@ -39,8 +40,6 @@ interface JobDataOptions {
 /** Downloads at a time, of all callers and of one: each holds up to 256 KiB, and 300 KiB more with compression. */
 const MOST_OF_ALL = 32;
 const MOST_OF_ONE = 4;
-/** When to try again for a place: how long the downloads under way will take is unknown. */
-const RETRY_AFTER_MS = 5000;
 /** A file up to this size is not compressed, in bytes. */
 const MIN_GZIP_BYTES = 1024;
 /** The only level whose speed is about that of a network. */
@@ -49,22 +48,6 @@ const GZIP_LEVEL = 1;
 const PATH = /^\/jobs\/([0-9a-z-]{1,40})\/data$/;
 const TYPES = { JSONL: 'application/jsonl', CSV: 'text/csv; charset=utf-8; header=present' };
 const EXTENSIONS = { JSONL: 'jsonl', CSV: 'csv' };
-
-/** `TOO_MANY_STREAMS` for a download that is not begun. */
-class TooManyDownloads extends GatewayError {
-  override readonly name = 'TooManyDownloads';
-  /** 429 for the limit of the caller, otherwise 503. */
-  readonly status: 429 | 503;
-  constructor(status: 429 | 503) {
-    const whose = status === 429 ? 'Your' : 'The';
-    super(
-      'TOO_MANY_STREAMS',
-      `${whose} limit of concurrent downloads is reached. Retry after a running download has ended.`,
-      { details: { retryAfterMs: RETRY_AFTER_MS } },
-    );
-    this.status = status;
-  }
-}
 
 /** A status that is not an internal error, with its code and headers. */
 class Refused extends Error {
@@ -162,14 +145,14 @@ async function answer(
   });
 }
 
-/** @throws TooManyDownloads `TOO_MANY_STREAMS` */
+/** @throws TooManyTransfers `TOO_MANY_STREAMS` */
 async function inPlace(
   caller: string,
   places: SharedPool,
   work: () => Promise<void>,
 ): Promise<void> {
-  if (places.heldBy(caller) >= MOST_OF_ONE) throw new TooManyDownloads(429);
-  if (!places.mayTake(caller)) throw new TooManyDownloads(503);
+  if (places.heldBy(caller) >= MOST_OF_ONE) throw new TooManyTransfers(429, 'download');
+  if (!places.mayTake(caller)) throw new TooManyTransfers(503, 'download');
   places.add(caller, 1);
   try {
     await work();
@@ -272,6 +255,6 @@ function refuse(response: ServerResponse, error: unknown, options: JobDataOption
     return;
   }
   const shown = errorAnswer(options.maskError(error));
-  const status = error instanceof TooManyDownloads ? error.status : shown.status;
+  const status = error instanceof TooManyTransfers ? error.status : shown.status;
   respond(response, { ...shown, status }, body);
 }

@@ -2,7 +2,7 @@ import { UpstreamRejected } from '../errors.ts';
 import type { MaskError } from '../graphql/mask-error.ts';
 import { errorAnswer, type PlainAnswer } from '../http/respond.ts';
 import { UploadFault } from './upload-body.ts';
-import { TooManyUploads } from './upload-places.ts';
+import { TooManyTransfers } from './upload-places.ts';
 
 /** The statuses that differ from those of `/graphql`. */
 const statusByCode: Readonly<Record<string, number>> = {
@@ -19,7 +19,7 @@ export function refusalOf(
   const { extensions, message } = maskError(error);
   const code = String(extensions['code']);
   const own =
-    error instanceof UploadFault || error instanceof TooManyUploads ? error.status : undefined;
+    error instanceof UploadFault || error instanceof TooManyTransfers ? error.status : undefined;
   const shown = error instanceof UpstreamRejected ? error.reason : message;
   const usual = errorAnswer({ extensions, message: shown });
   return { answer: { ...usual, status: own ?? statusByCode[code] ?? usual.status }, code };

@@ -6,7 +6,7 @@ const MOST_OF_ALL = 1000;
 const MOST_UNKNOWN = 64;
 /** Memory for the first bytes of all uploads together, in case they must be sent again. */
 const REPLAY_BYTES = 8 * 1024 * 1024;
-/** When to try again for a place: how long the uploads under way will take is unknown. */
+/** When to try again for a place: how long those under way will take is unknown. */
 const RETRY_AFTER_MS = 5000;
 
 /** An upload under way. */
@@ -17,17 +17,22 @@ export interface UploadPlace {
   leave(): void;
 }
 
-/** `BUDGET_EXHAUSTED` for an upload that is not even begun. */
-export class TooManyUploads extends GatewayError {
-  override readonly name = 'TooManyUploads';
+/** `BUDGET_EXHAUSTED` for an upload, `TOO_MANY_STREAMS` for a download, that is not even begun. */
+export class TooManyTransfers extends GatewayError {
+  override readonly name = 'TooManyTransfers';
   /** 429 for the limit of the caller, otherwise 503. */
   readonly status: 429 | 503;
-  constructor(status: 429 | 503) {
-    const whose = status === 429 ? 'Your' : 'The';
+  constructor(status: 429 | 503, what: 'download' | 'upload') {
+    const isUpload = what === 'upload';
     super(
-      'BUDGET_EXHAUSTED',
-      `${whose} limit of concurrent uploads is reached. Retry after a running upload has ended.`,
-      { details: { upstream: 'LINKS', reason: 'uploads', retryAfterMs: RETRY_AFTER_MS } },
+      isUpload ? 'BUDGET_EXHAUSTED' : 'TOO_MANY_STREAMS',
+      `${status === 429 ? 'Your' : 'The'} limit of concurrent ${what}s is reached. Retry after a running ${what} has ended.`,
+      {
+        details: {
+          ...(isUpload && { upstream: 'LINKS', reason: 'uploads' }),
+          retryAfterMs: RETRY_AFTER_MS,
+        },
+      },
     );
     this.status = status;
   }
@@ -54,16 +59,16 @@ export class UploadPlaces {
 
   /**
    * Takes a place for a caller. The key's name identifies the budget, and is not a secret.
-   * @throws TooManyUploads `BUDGET_EXHAUSTED` if there is none.
+   * @throws TooManyTransfers `BUDGET_EXHAUSTED` if there is none.
    */
   take(caller: string, key: { readonly name: string; readonly accepted: boolean }): UploadPlace {
     const ofKey = `key ${key.name}`;
     const ofCaller = `caller ${key.name} ${caller}`;
-    if (this.#count(ofCaller) >= this.#perCaller) throw new TooManyUploads(429);
+    if (this.#count(ofCaller) >= this.#perCaller) throw new TooManyTransfers(429, 'upload');
     if (this.#count(ofKey) >= this.#perKey || this.#all >= MOST_OF_ALL) {
-      throw new TooManyUploads(503);
+      throw new TooManyTransfers(503, 'upload');
     }
-    if (!key.accepted && this.#unknown >= MOST_UNKNOWN) throw new TooManyUploads(503);
+    if (!key.accepted && this.#unknown >= MOST_UNKNOWN) throw new TooManyTransfers(503, 'upload');
     if (!key.accepted) this.#unknown += 1;
     this.#add(1, ofKey, ofCaller);
     let held = 0;

@@ -142,7 +142,7 @@ function endOf(error: unknown, defect: (error: unknown) => void): JobEnd {
     return stopped('FAILED', 'INTERNAL_SERVER_ERROR', message);
   }
   const { code, message } = error;
-  const isRepairable = code === 'UPSTREAM_UNAUTHENTICATED' || code.startsWith('UPSTREAM_UNAV');
+  const isRepairable = code === 'UPSTREAM_UNAUTHENTICATED' || code === 'UPSTREAM_UNAVAILABLE';
   return stopped(isRepairable ? 'PAUSED' : 'FAILED', code, message);
 }
 

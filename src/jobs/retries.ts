@@ -1,7 +1,7 @@
 import type { GraphQLFormattedError } from 'graphql';
 import type { ErrorCode } from '../errors.ts';
 
-/** Codes of errors that can be absent when the same operation is executed again. */
+/** Codes of errors that can be absent when the same operation is executed again: an upstream or its budget was not available. */
 const PASSING: ReadonlySet<string> = new Set<ErrorCode>([
   'BUDGET_EXHAUSTED',
   'UPSTREAM_UNAVAILABLE',
@@ -13,23 +13,27 @@ const LONGEST_MS = 300_000;
 /** After this many retries, which wait for about four minutes, an error is final for its row. */
 const MOST_TRIES = 8;
 
-/** Whether a retry can succeed: an upstream or its budget was not available. */
-function isPassing({ extensions }: GraphQLFormattedError): boolean {
-  return PASSING.has(String(extensions?.['code']));
+/**
+ * Of each error with which a retry can succeed, the milliseconds until then that it states; 0 if it states none. Empty if
+ * no retry can.
+ */
+export function waitsOf(errors: readonly Pick<GraphQLFormattedError, 'extensions'>[]): number[] {
+  const passing = errors.filter(({ extensions }) => PASSING.has(String(extensions?.['code'])));
+  const stated = passing.map(({ extensions }) => Number(extensions?.['retryAfterMs'] ?? 0));
+  return stated.map((ms) => (Number.isFinite(ms) ? ms : 0));
 }
 
 /**
  * Milliseconds after which an operation with these errors is executed again: twice as long after each try, and not
- * before the time in an error. `null` after the last try, and if none of the errors is passing.
+ * before the time in an error. `null` after the last try, and if no retry can succeed.
  */
 export function retryAfterMs(
   errors: readonly GraphQLFormattedError[],
   tries: number,
 ): number | null {
-  const passing = errors.filter(isPassing);
-  if (passing.length === 0 || tries >= MOST_TRIES) return null;
-  const stated = passing.map(({ extensions }) => Number(extensions?.['retryAfterMs'] ?? 0));
-  return Math.max(Math.min(LONGEST_MS, FIRST_MS * 2 ** tries), ...stated.filter(Number.isFinite));
+  const waits = waitsOf(errors);
+  if (waits.length === 0 || tries >= MOST_TRIES) return null;
+  return Math.max(Math.min(LONGEST_MS, FIRST_MS * 2 ** tries), ...waits);
 }
 
 /** Codes of errors that all further steps of a job would have. */

@@ -16,6 +16,7 @@ import { BadUserInput } from '../../errors.ts';
 import type { GraphContext } from '../../graph/context.ts';
 import { liveDirective } from '../../graph/directives/directives.ts';
 import { rangesNaming } from '../../http/door/headers/accept.ts';
+import { waitsOf } from '../../jobs/retries.ts';
 import type { LiveHub } from '../../live/hub.ts';
 import type { LiveRun, RunResult } from '../../live/live-run.ts';
 import type { LiveStream } from '../../live/stream.ts';
@@ -40,14 +41,6 @@ const LONGEST_THROTTLE_MS = 60_000;
 
 /** After this idle time the system checks whether a viewer is still connected: the sum is one heartbeat. */
 const QUIET_MS = 5000;
-
-/** Errors that another try may be without. */
-const PASSING = new Set([
-  'BUDGET_EXHAUSTED',
-  'UPSTREAM_UNAVAILABLE',
-  'UPSTREAM_TIMEOUT',
-  'UPSTREAM_INVALID_RESPONSE',
-]);
 
 /** A request with `@live`. */
 interface AskedLive {
@@ -208,9 +201,7 @@ function runResultOf(
   maskError: MaskError,
 ): RunResult {
   const masked = errors.map((error) => maskError(error));
-  const waits = masked.flatMap(({ extensions: { code, retryAfterMs } }) =>
-    PASSING.has(String(code)) ? [typeof retryAfterMs === 'number' ? retryAfterMs : 0] : [],
-  );
+  const waits = waitsOf(masked);
   const isRefused =
     viewer.linksCredential !== undefined &&
     masked.some(({ extensions: { code } }) => code === 'UPSTREAM_UNAUTHENTICATED');
