@@ -123,14 +123,3 @@ describe('options', () => {
     await expect(startRoomy({ marketPort: port })).rejects.toThrow('EADDRINUSE');
   });
 });
-
-describe('reset', () => {
-  it('makes everything as new, under the same ids', async () => {
-    const before = (await api.get('/api/channels?limit=100')).body;
-    await api.post('/api/channel/add', { name: 'More' });
-    await api.delete('/api/channel/99/delete');
-    api.sandbox.reset();
-    expect(api.sandbox.links.requests).toEqual([]);
-    expect((await api.get('/api/channels?limit=100')).body).toEqual(before);
-  });
-});

@@ -57,5 +57,6 @@ it('what is written is in one sandbox alone, and gone after a reset', async () =
   expect(await everything(api)).not.toBe(before);
   expect(await everything(other)).toBe(before);
   api.sandbox.reset();
+  expect(api.sandbox.links.requests).toEqual([]);
   expect(await everything(api)).toBe(before);
 });
