@@ -55,18 +55,6 @@ describe('a caller’s own key', () => {
     await door.ask('{ account { username } nothing }', pro);
     expect(door.log()).not.toContain(pro);
   });
-
-  it('opens the marketplace, whose key is ours, once the upstream has accepted it', async () => {
-    const door = await open();
-    const seller = '{ seller { username } }';
-    const refused = await door.ask(seller, 'made-up');
-    expect(refused.code).toBe('UPSTREAM_UNAUTHENTICATED');
-    expect(door.sandbox.market.requests).toHaveLength(0);
-    const { errors, data } = await door.ask(seller, door.sandbox.links.keys.free);
-    expect([errors, data]).toEqual([[], { seller: { username: expect.any(String) } }]);
-    // What is kept by now is not for everybody either.
-    expect((await door.ask(seller, 'made-up')).code).toBe('UPSTREAM_UNAUTHENTICATED');
-  });
 });
 
 describe('the number of keys', () => {
