@@ -1,18 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 
-/** A rule of `deploy/alerts.yaml`. */
 export interface Alert {
   readonly alert: string;
   readonly expr: string;
-  readonly for?: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
 }
 
 /** What a panel, a variable or an annotation of the dashboard asks. */
 export interface Query {
-  /** Where it stands, for a failure. */
   readonly place: string;
   /** PromQL, with `$job` and its like in matchers. */
   readonly expr: string;
@@ -27,12 +24,7 @@ export interface Panel {
   readonly description: string;
   readonly type: string;
   readonly datasource: Datasource;
-  readonly gridPos: {
-    readonly x: number;
-    readonly y: number;
-    readonly w: number;
-    readonly h: number;
-  };
+  readonly gridPos: Readonly<Record<'x' | 'y' | 'w' | 'h', number>>;
   readonly fieldConfig: {
     readonly defaults: { readonly unit?: string };
     readonly overrides: readonly {
@@ -78,10 +70,7 @@ interface Dashboard {
   };
 }
 
-/** `deploy/grafana.json` as it is. */
 export const dashboardText = readFileSync('deploy/grafana.json', 'utf8');
-
-/** ... and as Grafana reads it. */
 export const dashboard = JSON.parse(dashboardText) as Dashboard;
 
 /** Everything of the dashboard that has a place and a number: panels and rows, those in folded rows too. */
@@ -92,16 +81,13 @@ export const pieces: readonly (Panel | Row)[] = dashboard.panels.flatMap((piece)
 /** The panels by the title of their row; those that stand above all rows have none. */
 export const rows: ReadonlyMap<string, readonly Panel[]> = byRow();
 
-/** The rules of `deploy/alerts.yaml` by the name of their group. */
-export const alertGroups: ReadonlyMap<string, readonly Alert[]> = new Map(
-  (
-    parse(readFileSync('deploy/alerts.yaml', 'utf8')) as {
-      readonly groups: readonly { readonly name: string; readonly rules: readonly Alert[] }[];
-    }
-  ).groups.map(({ name, rules }) => [name, rules]),
-);
+/** All rules of `deploy/alerts.yaml`. */
+export const alerts: readonly Alert[] = (
+  parse(readFileSync('deploy/alerts.yaml', 'utf8')) as {
+    readonly groups: readonly { readonly rules: readonly Alert[] }[];
+  }
+).groups.flatMap(({ rules }) => rules);
 
-/** What some panels ask. */
 export function queriesOf(panels: readonly Panel[]): Query[] {
   return panels.flatMap(({ targets, title }) =>
     targets.map(({ expr, legendFormat, refId }) => ({
@@ -121,7 +107,6 @@ export function queriesOfVariables(): Query[] {
   });
 }
 
-/** What the annotations ask. */
 export function queriesOfAnnotations(): Query[] {
   return dashboard.annotations.list.map(({ expr, name, textFormat }) => ({
     place: name,

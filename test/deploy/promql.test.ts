@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readExposition } from './exposition.ts';
 import { readPromql } from './promql.ts';
-import { Served } from './served.ts';
+import { readExposition, Served } from './served.ts';
 
 const served = new Served(
   readExposition(`

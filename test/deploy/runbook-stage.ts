@@ -10,7 +10,7 @@ import type { Store } from '../../src/store/store.ts';
 import { configOf } from '../support/config.ts';
 import { sectionAt } from '../support/readme.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-import { alerts } from './alert-checks.ts';
+import { alerts } from './files.ts';
 
 interface Answered {
   readonly data?: Record<string, unknown> | null;

@@ -2,7 +2,7 @@ import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 import { LiveViewer } from '../support/live-viewer.ts';
 import { someBytes, until, upload } from '../support/uploads.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-import { type Family, readExposition } from './exposition.ts';
+import { type Family, readExposition } from './served.ts';
 
 const CALLER_CLASSES = '{"default": {"maxCallsPerMinute": 20}}';
 const LIVE = 'query Channels @live { channels(first: 3) { nodes { id name } } }';
