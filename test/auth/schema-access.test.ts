@@ -91,9 +91,15 @@ async function viewerSees(token: string): Promise<boolean> {
 const suggestions = async (token: string | null) =>
   [
     await door.ask('{ acount { username } }', token),
+    await door.ask('{ channel(di: "1") { name } }', token),
     await door.ask('query ($f: UserFilter) { users(filter: $f) { id } }', token, {
       variables: { f: 'FRE' },
     }),
+    await door.ask(
+      'mutation ($i: CreatePixelInput!) { createPixel(input: $i) { __typename } }',
+      token,
+      { variables: { i: { typ: 1 } } },
+    ),
   ].filter(({ text }) => /did you mean/i.test(text)).length;
 
 describe('The schema of a real upstream', () => {
@@ -101,7 +107,7 @@ describe('The schema of a real upstream', () => {
     door = await openDoor(TOKENS);
     expect(await openOften('the-token')).toEqual(each(true));
     expect(await viewerSees('the-token')).toBe(true);
-    expect(await suggestions('the-token')).toBe(2);
+    expect(await suggestions('the-token')).toBe(4);
     for (const token of [null, 'another-token']) {
       expect(await openOften(token)).toEqual(each(false));
       expect(await suggestions(token)).toBe(0);
@@ -162,6 +168,6 @@ describe('The schema of a real upstream', () => {
     // What else is asked for beside it needs a key that is accepted.
     const found = await openOften(token);
     expect({ ...found, 'POST of one type beside data': isOpen }).toEqual(each(isOpen));
-    expect(await suggestions(token)).toBe(isOpen ? 2 : 0);
+    expect(await suggestions(token)).toBe(isOpen ? 4 : 0);
   });
 });

@@ -1,5 +1,4 @@
 import * as fc from 'fast-check';
-import { noun, nounChange } from './any-noun.ts';
 
 const globalId = (text: string): string => Buffer.from(text).toString('base64url');
 const id = fc.constantFrom(1, 3, 21, 53, 99, 105, 301, 470, 999_999);
@@ -51,6 +50,87 @@ const lists = fc
 const items = windowOf('items').map((part) => `items${part} { totalCount nodes { __typename } }`);
 const codes = window.map(
   (part) => `items${part} { nodes { ... on QrItem { qrCode { name statistics { clicks } } } } }`,
+);
+
+const nounId = fc.constantFrom(1, 2, 3, 21, 53, 65, 99, 105, 301, 440, 470, 999_999);
+const few = fc.constantFrom('', '(first: 2)', '(last: 3)', '(first: 120)');
+
+/** The channels of an item, read or from the cache alone, with what their rows lead to. */
+const holding = fc
+  .tuple(
+    fc.constantFrom('', '(cachedOnly: true)', '(cachedOnly: true)'),
+    fc.constantFrom(
+      'complete',
+      'nodes { name }',
+      'complete nodes { items(first: 3) { totalCount } }',
+    ),
+  )
+  .map(([args, rest]) => `channels${args} { ${rest} }`);
+
+/** A selection of a row or an edge of the graph that has no list of its own upstream. */
+const noun: fc.Arbitrary<string> = fc.oneof(
+  fc
+    .tuple(fc.constantFrom('domain', 'overlay', 'splashPage', 'file', 'pixel', 'plan'), nounId)
+    .map(([field, n]) => `${field}(id: ${n}) { id databaseId }`),
+  fc.tuple(nounId, few).map(([n, part]) => `domain(id: ${n}) { files${part} { totalCount } }`),
+  few.map((part) => `domains${part} { nodes { domain files { totalCount nodes { name } } } }`),
+  fc
+    .tuple(nounId, few)
+    .map(([n, part]) => `plan(id: ${n}) { userCount users${part} { totalCount } }`),
+  {
+    weight: 3,
+    arbitrary: fc.constantFrom(
+      'plans { userCount users(first: 3) { nodes { username plan { name } } } }',
+      'users { plan { users(first: 2) { nodes { apiKey } } } }',
+      'account { plan { name } }',
+      'account { plan { users(first: 1) { nodes { plan { name } } } } }',
+      'account { usage { feature limit } }',
+      'account { usage { feature used limit } pixels: usage { used } }',
+      'purchases(codes: ["x", "y", "x", ""]) { code item { name } }',
+      'purchases(codes: []) { code }',
+      'items(first: 2) { nodes { descriptionText } }',
+      `node(id: "${globalId('Seller:1')}") { ... on Seller { username } }`,
+      `nodes(ids: ["${globalId('Purchase:~AAAAAAAAAAAAAAAAAAAAAA')}"]) { id }`,
+      'campaigns(first: 3) { nodes { slug } }',
+      'rateLimit { upstreamResetAt windowSeconds }',
+    ),
+  },
+  fc.tuple(few, holding).map(([part, rest]) => `qrCodes${part} { nodes { ${rest} } }`),
+  fc.tuple(nounId, holding).map(([n, rest]) => `qrCode(id: ${n}) { ${rest} }`),
+  fc
+    .tuple(nounId, holding)
+    .map(
+      ([n, rest]) =>
+        `channel(id: ${n}) { items(first: 3) { nodes { ... on ChannelEntry { ${rest} } } } }`,
+    ),
+);
+
+/** A write whose result has the state before it, or that takes the id of an item. */
+const nounChange: fc.Arbitrary<string> = fc.oneof(
+  nounId.map(
+    (n) =>
+      `updateChannel(input: { id: ${n}, name: "a" }) { ... on Channel { name previous { name } items(first: 2) { nodes { ... on ChannelEntry { channels(cachedOnly: true) { complete } } } } } }`,
+  ),
+  nounId.map(
+    (n) =>
+      `updatePixel(input: { id: ${n}, tag: "t" }) { ... on Pixel { tag previous { tag name } } }`,
+  ),
+  nounId.map(
+    (n) =>
+      `updateCampaign(input: { id: ${n}, name: "n" }) { ... on Campaign { previous { slug } slug } }`,
+  ),
+  fc
+    .tuple(nounId, nounId)
+    .map(
+      ([channel, item]) =>
+        `assignItemToChannel(channelId: ${channel}, item: "${globalId(`QrCode:${item}`)}") { ... on Channel { databaseId } }`,
+    ),
+  fc
+    .tuple(nounId, nounId)
+    .map(
+      ([user, plan]) =>
+        `subscribeUser(input: { userId: ${user}, planId: ${plan}, type: MONTHLY }) { ... on User { previous { planId } plan { userCount } } }`,
+    ),
 );
 
 /** A selection of the query type, without an alias. */

@@ -27,4 +27,14 @@ describe('GraphQL over HTTP', () => {
     const left = results.filter(({ status }) => status !== 'ok').map(({ name }) => name);
     expect(left).toEqual([]);
   });
+
+  it('answers an operation whose address ends like that of a probe', async () => {
+    const read = await door.send('/graphql?query={__typename}&page=/health');
+    const write = await door.send('/graphql?from=/health', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"query":"{ __typename }"}',
+    });
+    for (const { data } of [read, write]) expect(data).toEqual({ __typename: 'Query' });
+  });
 });

@@ -1,6 +1,105 @@
+import { GraphQLError, GraphQLScalarType } from 'graphql';
+import { createSchema, type Plugin } from 'graphql-yoga';
 import { describe, expect, it } from 'vitest';
-import { GatewayError } from '../../src/errors.ts';
-import { ask, shared, smallServer } from '../support/small-graph.ts';
+import { BadUserInput, BudgetExhausted, GatewayError } from '../../src/errors.ts';
+import { createMaskError } from '../../src/graphql/mask-error.ts';
+import { useRequests } from '../../src/graphql/requests/use-requests.ts';
+import { createGraphqlServer, type GraphqlServer } from '../../src/graphql/yoga.ts';
+import { BodyPool } from '../../src/http/door/body/body-pool.ts';
+import { anyDoor } from '../support/any-door.ts';
+
+/** One error, broken into many fields: what a shared call does when it fails. */
+const shared = new Error('connect ECONNREFUSED https://secret.example/?api_key=s3cret');
+
+const throwing = (error: () => unknown) => (): never => {
+  throw error();
+};
+
+/** A graph with a field for every way in which a field can go wrong, and a few that do not. */
+const schema = createSchema({
+  typeDefs: /* GraphQL */ `
+      scalar Odd
+      type Query {
+        hello(name: String): String
+        gateway: String
+        budget: String
+        internal: String
+        plain: String
+        again: String
+        aborted: String
+        foreign: String
+        number: Int
+        required: Query!
+        odd(value: Odd): String
+        count(first: Int!): Int
+      }
+    `,
+  resolvers: {
+    Odd: new GraphQLScalarType({
+      name: 'Odd',
+      parseValue: throwing(() => new BadUserInput('not odd')),
+      parseLiteral: throwing(() => new BadUserInput('not odd')),
+    }),
+    Query: {
+      hello: (_: unknown, { name }: { name?: string }) => `hello ${name ?? 'world'}`,
+      gateway: throwing(() => new BadUserInput('Give a smaller first.', { field: 'first' })),
+      budget: throwing(() => new BudgetExhausted('LINKS', 1500, new Date(0))),
+      internal: throwing(() => new GatewayError('INTERNAL_SERVER_ERROR', 'at /srv/app.js')),
+      plain: throwing(() => shared),
+      again: throwing(() => shared),
+      aborted: throwing(() => new DOMException('gone', 'AbortError')),
+      foreign: throwing(() => new GraphQLError('row 7 of table users', { extensions: {} })),
+      number: () => 'secret text',
+      required: () => null,
+      odd: () => 'even',
+      count: (_: unknown, { first }: { first: number }) => first,
+    },
+  },
+});
+
+/** The small graph behind the real server, with everything that was reported as unexpected. */
+function smallServer(createContext: () => object = () => ({})) {
+  const unexpected: unknown[] = [];
+  const server = createGraphqlServer({
+    schema,
+    createContext,
+    maskError: createMaskError((error) => unexpected.push(error)),
+    plugins: [
+      useRequests({
+        bodyPool: new BodyPool(),
+        bodyLimits: { maxBodyBytes: 1000 },
+        door: anyDoor(),
+      }) as unknown as Plugin,
+    ],
+  });
+  return { server, unexpected };
+}
+
+interface Answer {
+  readonly data?: Record<string, unknown> | null;
+  readonly errors?: readonly {
+    readonly message: string;
+    readonly path?: readonly (string | number)[];
+    readonly extensions?: Readonly<Record<string, unknown>>;
+  }[];
+}
+
+async function ask(
+  server: GraphqlServer<object>,
+  query: string,
+  variables?: Record<string, unknown>,
+): Promise<Answer & { status: number; text: string }> {
+  const response = await server.fetch('http://gateway/graphql', {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/graphql-response+json',
+    },
+    body: JSON.stringify({ query, variables }),
+  });
+  const text = await response.text();
+  return { ...(JSON.parse(text) as Answer), status: response.status, text };
+}
 
 describe('an error of a field', () => {
   it('shows a GatewayError with its code and details, and leaves the other fields intact', async () => {
@@ -101,10 +200,8 @@ describe('a request that cannot be executed', () => {
   });
 
   it('has the status of its code when its context cannot be made', async () => {
-    const { server } = smallServer({
-      createContext: () => {
-        throw new GatewayError('UNAUTHENTICATED', 'Send a token.');
-      },
+    const { server } = smallServer(() => {
+      throw new GatewayError('UNAUTHENTICATED', 'Send a token.');
     });
     const answer = await ask(server, '{ hello }');
     expect(answer.status).toBe(401);

@@ -107,6 +107,9 @@ describe.each(sends)('An operation that is sent by %s', (method, send) => {
     const before = listed.calls();
     expect((await send(listed, { query: account, documentId: 'id-1' })).data).toEqual(found);
     for (const [body, code] of [
+      [{ query: seller }, 'FORBIDDEN'],
+      [{ query: account }, 'FORBIDDEN'],
+      [{}, 'FORBIDDEN'],
       [{ query: seller, documentId: 'id-1' }, 'BAD_USER_INPUT'],
       [{ query: account, documentId: 'id-2' }, 'FORBIDDEN'],
       [{ query: account, ...apq(hashOf(account)) }, 'FORBIDDEN'],
@@ -117,6 +120,15 @@ describe.each(sends)('An operation that is sent by %s', (method, send) => {
     }
     expect(listed.calls()).toBe(before);
   });
+});
+
+it('A list of operations may be Apollo’s manifest', async () => {
+  const operations = [{ id: 'id-1', body: account }];
+  writeFileSync(file, JSON.stringify({ format: 'x', version: 1, operations }));
+  const apollo = await openDoor({ AUTH_MODE: 'none', PERSISTED_OPERATIONS_FILE: file });
+  expect((await post(apollo, { documentId: 'id-1' })).data).toEqual(found);
+  expect(await post(apollo, { query: seller })).toMatchObject({ status: 403, code: 'FORBIDDEN' });
+  await apollo.close();
 });
 
 describe('A name that is not known', () => {

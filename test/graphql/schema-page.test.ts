@@ -8,14 +8,11 @@ afterEach(() => door.close());
 const PATH = '/schema.graphql';
 
 describe('the schema as a file', () => {
-  it('is what the repository has, and is not sent twice to the same client', async () => {
+  it('is what the repository has', async () => {
     door = await openDoor({ AUTH_MODE: 'none', INTROSPECTION: 'true' });
     const first = await door.send(PATH);
     expect(first.text).toBe(readFileSync('schema.graphql', 'utf8'));
     expect(first.headers.get('content-type')).toBe('text/plain; charset=utf-8');
-    const etag = first.headers.get('etag') ?? '';
-    const again = await door.send(PATH, { headers: { 'if-none-match': etag } });
-    expect([again.status, again.text]).toEqual([304, '']);
     expect(door.calls()).toBe(0);
   });
 });

@@ -56,7 +56,7 @@ const reads: [path: string, status: number, headers: Record<string, string>][] =
 
 describe('a plain answer', () => {
   it.each(reads)(
-    'of %s with status %i announces its length, to HEAD as to GET',
+    'of %s with status %i announces its length to HEAD as to GET, and what may be done with it',
     async (path, status, headers) => {
       // Whose text is another at another time.
       const isMoving = path === '/metrics' || path === '/console.json';
@@ -67,24 +67,13 @@ describe('a plain answer', () => {
       expect(get.headers['content-length']).toBe(String(Buffer.byteLength(get.body)));
       const its = { date: '', 'x-request-id': '', ...(isMoving && { 'content-length': '' }) };
       expect({ ...head.headers, ...its }).toEqual({ ...get.headers, ...its });
-    },
-  );
-
-  it.each(reads)(
-    'of %s with status %i is stored by no cache without permission',
-    async (path, status, headers) => {
-      const { headers: sent } = await ask('GET', path, headers);
-      const isContent = status === 200 && 'etag' in sent;
-      expect(sent['cache-control']).toMatch(isContent ? /^(private, )?no-cache$/ : /^no-store$/);
-    },
-  );
-
-  it.each(reads)(
-    'of %s with status %i has the headers of security and of origins',
-    async (path, _, headers) => {
-      const { headers: sent } = await ask('GET', path, { origin: ORIGIN, ...headers });
-      for (const [name] of securityHeaders) expect(sent).toHaveProperty(name.toLowerCase());
-      expect(sent['vary']).toContain('Origin');
+      // Stored by no cache without permission.
+      const isContent = status === 200 && 'etag' in get.headers;
+      const caching = isContent ? /^(private, )?no-cache$/ : /^no-store$/;
+      expect(get.headers['cache-control']).toMatch(caching);
+      const { headers: shown } = await ask('GET', path, { origin: ORIGIN, ...headers });
+      for (const [name] of securityHeaders) expect(shown).toHaveProperty(name.toLowerCase());
+      expect(shown['vary']).toContain('Origin');
     },
   );
 

@@ -26,12 +26,24 @@ describe('a mutation with a key', () => {
     expect(first.reports[0]?.firstAt).toMatch(/^2030-01-01T00:00:\d\d(\.\d{3})?Z$/);
   });
 
-  it('without a key is executed each time, and says nothing of keys', async () => {
+  it('without a key is executed each time, says nothing of keys, and leaves no record', async () => {
+    const records = async () =>
+      (await door.send('/metrics')).text.match(/^gateway_idempotency_keys\{.*$/gm);
+    const before = await records();
+    expect(before).not.toBeNull();
     for (let again = 0; again < 2; again += 1) {
       const reply = await askKeyed(door, null, create(next()));
       expect(reply).toMatchObject({ sent: 1, reports: [], replayed: null });
       expect(reply.text).not.toContain('idempotency');
     }
+    await askKeyed(
+      door,
+      null,
+      'mutation { updateChannel(input: { id: 1, name: "a" }) { __typename } }',
+    );
+    expect(await records()).toEqual(before);
+    await askKeyed(door, next(), create(next()));
+    expect(await records()).not.toEqual(before);
   });
 
   it('takes the key from the directive, and from a variable of it', async () => {

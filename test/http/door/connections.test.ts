@@ -220,4 +220,15 @@ describe('A body that is too large', () => {
     );
     expect(answer).toMatch(/x-request-id: /i);
   });
+
+  it('begins one byte above a megabyte, also where no length is announced', async () => {
+    const send = (bytes: number) => {
+      const head = post(`${KEYED}${LAST}Transfer-Encoding: chunked\r\n`);
+      const body = '{"query":"{__typename}"}'.padEnd(bytes);
+      const exchanged = exchange(`${head}${bytes.toString(16)}\r\n${body}\r\n0\r\n\r\n`);
+      return asTimePasses(door.clock, exchanged);
+    };
+    expect(await send(2 ** 20)).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await send(2 ** 20 + 1)).toMatch(/^HTTP\/1\.1 413 /);
+  });
 });

@@ -27,6 +27,8 @@ const requests: [what: string, status: number, path: string, init: Init][] = [
   ],
   ['what is no operation', 400, '/graphql', { method: 'POST', headers: json, body: 'null' }],
   ['a form', 403, '/graphql', { method: 'POST', body: new URLSearchParams({ query: '{a}' }) }],
+  ['a text', 403, '/graphql', { method: 'POST', body: 'query={a}' }],
+  ['a form with parts', 403, '/graphql', { method: 'POST', body: new FormData() }],
   ['too large a body', 413, '/graphql', { method: 'POST', body: 'x'.repeat(2_000_000) }],
   ['the page of GraphiQL', 200, '/graphql', { headers: { accept: 'text/html' } }],
   ['an upload', 201, '/files/a.txt', { method: 'PUT', body: 'x' }],

@@ -38,6 +38,8 @@ describe('A whole address as request target', () => {
     ['the console', 200, 'GET', '/console.json', '', ''],
     ['a probe', 200, 'GET', '/readyz', '', ''],
     ['nothing', 404, 'GET', '/nothing', '', ''],
+    ['nothing below', 404, 'GET', '/graphql/', '', ''],
+    ['nothing beside', 404, 'GET', '/graphqlx', '', ''],
     ['nothing below another name', 404, 'GET', '//localhost/graphql', '', ''],
   ])('is answered as its path is: %s (%i)', async (_, status, method, path, headers, body) => {
     // Cold and remembered alike.
