@@ -12,12 +12,7 @@ describe('the end', () => {
     expect(await world.ends.next()).toEqual({ status: 200, errors });
     await asked.closed;
     await world.client.clock.advance(3_600_000);
-    expect([
-      world.gateway.asked.size,
-      world.client.waits.size,
-      world.results.size,
-      world.ends.size,
-    ]).toEqual([0, 0, 0, 0]);
+    expect(world.left).toEqual([0, 0, 0, 0]);
   });
 
   test.each([400, 401, 403, 200])(

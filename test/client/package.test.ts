@@ -40,6 +40,12 @@ describe('the client package', () => {
     }
   });
 
+  it('has live queries that import nothing, in at most 4 KB', async () => {
+    const minified = await minifiedClient('live.ts');
+    expect(Buffer.byteLength(minified)).toBeLessThanOrEqual(4096);
+    expect(minified).not.toMatch(/\bimport\b|\brequire\b/);
+  });
+
   it('knows every type that a shared fragment fits', () => {
     const types = Object.values(schema.getTypeMap()).filter(isAbstractType);
     expect(possibleTypes).toEqual(

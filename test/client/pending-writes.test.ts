@@ -186,21 +186,6 @@ describe('a pending write without a network', () => {
     world.expectRest();
   });
 
-  it('is sent again with its key after a tunnel', async () => {
-    const answer = send();
-    const first = await world.asked();
-    world.client.isOnline = false;
-    first.cut();
-    await world.client.clock.settle();
-    await world.client.clock.advance(600_000);
-    expect(world.shown.at(-1)).toBe('offline?');
-    world.client.isOnline = true;
-    const second = await world.asked();
-    expect(keyOf(second)).toBe(keyOf(first));
-    second.answer(200, done);
-    expect(await answer).toEqual(done);
-  });
-
   it('leaves no listener of the waits before', async () => {
     const listen = vi.spyOn(EventTarget.prototype, 'addEventListener');
     const answer = send();

@@ -43,14 +43,7 @@ describe('retryingFetch', () => {
   }
   const asked = (): Promise<Asked> => gateway.asked.next();
 
-  /** Lets it wait as long as it wants to, and not a bit less; returns how long that was. */
-  async function waitOut(): Promise<number> {
-    const ms = await client.waits.next();
-    await client.clock.advance(ms - 1);
-    expect(gateway.asked.size).toBe(0);
-    await client.clock.advance(1);
-    return ms;
-  }
+  const waitOut = (): Promise<number> => client.waitOut(gateway);
   const expectWait = (ms: number, least: number): void => {
     expect(ms).toBeGreaterThanOrEqual(least);
     expect(ms).toBeLessThanOrEqual(least * 1.2);

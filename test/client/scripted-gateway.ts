@@ -43,30 +43,25 @@ export class Asked {
     this.closed = new Promise((resolve) => void response.on('close', resolve));
   }
 
-  /** Begins a stream with these events. */
   stream(...events: readonly string[]): this {
     this.#response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
     this.#response.flushHeaders();
     return this.send(...events);
   }
 
-  /** Goes on with it. */
   send(...events: readonly string[]): this {
     for (const each of events) this.#response.write(each);
     return this;
   }
 
-  /** Ends the stream as it should end. */
   end(): void {
     this.#response.end();
   }
 
-  /** Breaks the connection. */
   cut(): void {
     this.#response.destroy();
   }
 
-  /** Answers whole. */
   answer(status: number, body: unknown, headers: Record<string, string> = {}): void {
     const type = typeof body === 'string' ? 'text/html' : 'application/json; charset=utf-8';
     this.#response.writeHead(status, { 'content-type': type, ...headers });
@@ -86,7 +81,6 @@ export class ScriptedGateway {
     return this;
   }
 
-  /** Where it listens. */
   get url(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/graphql`;
   }
@@ -109,7 +103,6 @@ export function event(lines: Readonly<Record<string, unknown>>): string {
 export class ScriptedPage extends EventTarget implements LivePage {
   visibilityState = 'visible';
 
-  /** Hides or shows it. */
   turn(visibilityState: 'hidden' | 'visible'): void {
     this.visibilityState = visibilityState;
     this.dispatchEvent(new Event('visibilitychange'));

@@ -1,9 +1,10 @@
 import { setMaxListeners } from 'node:events';
 import { compileFunction } from 'node:vm';
 import { rolldown } from 'rolldown';
+import { expect } from 'vitest';
 import type * as Client from '../../client/index.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-import { Feed } from './scripted-gateway.ts';
+import { Feed, type ScriptedGateway } from './scripted-gateway.ts';
 
 /** The client as pages load it, minified: all of it, or what a page loads that imports from one of its files. */
 export async function minifiedClient(file = 'index.ts'): Promise<string> {
@@ -42,6 +43,15 @@ export class TimedClient {
     this.live = live;
     this.pendingWrites = pendingWrites;
     this.retryingFetch = retryingFetch;
+  }
+
+  /** Lets it wait as long as it wants to, and not a bit less; returns how long that was. */
+  async waitOut({ asked }: ScriptedGateway): Promise<number> {
+    const ms = await this.waits.next();
+    await this.clock.advance(ms - 1);
+    expect(asked.size).toBe(0);
+    await this.clock.advance(1);
+    return ms;
   }
 
   /** What the browser knows of its network. */

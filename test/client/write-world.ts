@@ -8,13 +8,11 @@ import { MemoryStorage } from './memory-storage.ts';
 import { type Asked, ScriptedGateway } from './scripted-gateway.ts';
 import { minifiedClient, TimedClient } from './timed-client.ts';
 
-/** The form that every test sends. */
 export const CREATE = 'CreateCampaign';
 export const variables = { input: { name: 'Winter sale' } };
 /** The answer to it, once it is done. */
 export const done = { data: { createCampaign: { __typename: 'Campaign', id: 'a' } } };
 
-/** An answer without data. */
 export const failed = (code: string, more: object = {}) => ({
   data: null,
   errors: [{ message: code, path: ['createCampaign'], extensions: { code, ...more } }],
@@ -75,18 +73,12 @@ export class WriteWorld {
     return writes;
   }
 
-  /** The next request, for the test to answer. */
   asked(): Promise<Asked> {
     return this.gateway.asked.next();
   }
 
-  /** Lets the page wait as long as it wants to, and not a bit less; returns how long that was. */
-  async waitOut(): Promise<number> {
-    const ms = await this.client.waits.next();
-    await this.client.clock.advance(ms - 1);
-    expect(this.gateway.asked.size).toBe(0);
-    await this.client.clock.advance(1);
-    return ms;
+  waitOut(): Promise<number> {
+    return this.client.waitOut(this.gateway);
   }
 
   /** Nothing is under way, stored or waited for. */
