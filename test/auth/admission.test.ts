@@ -17,7 +17,6 @@ async function warm(): Promise<Door> {
   return door;
 }
 
-/** Everything of the marketplace that can be asked for. */
 const FIELDS = [
   'seller { username }',
   'items { nodes { id name } }',
@@ -133,7 +132,6 @@ const WAYS: Readonly<
   },
 };
 
-/** What a GET says, with its status and its tags. */
 async function get(
   door: Door,
   query: string,

@@ -153,7 +153,6 @@ describe('what is kept of requests already made', () => {
 
 describe('the memory of a gateway', () => {
   const { measurements } = JSON.parse(readFileSync('test/bench/results.json', 'utf8')) as Run;
-  /** A figure of the last run, in bytes. */
   function figure(row: string): number {
     const found = measurements
       .flatMap(({ figures }) => figures)

@@ -2,7 +2,6 @@ import type { SyntaxNode } from '@lezer/common';
 import { parser } from '@prometheus-io/lezer-promql';
 import type { Served } from './served.ts';
 
-/** What an expression comes to. */
 export interface Reading {
   /** What is wrong with it, in words; none where it is sound. */
   readonly faults: readonly string[];
@@ -42,7 +41,6 @@ export function readPromql(text: string, served: Served): Reading {
   return { faults, grown, labels, metrics };
 }
 
-/** Walks through one expression, and notes what it finds. */
 class Reader {
   readonly faults: string[] = [];
   readonly metrics = new Set<string>();
@@ -173,7 +171,6 @@ class Reader {
   }
 }
 
-/** The expressions among the children of a node. */
 function operands(node: SyntaxNode): SyntaxNode[] {
   const kinds = /Expr$|^FunctionCall$|Selector$|Literal$/;
   const children: SyntaxNode[] = [];
@@ -190,7 +187,6 @@ function child(node: SyntaxNode, name: string): SyntaxNode {
   return found;
 }
 
-/** All of a name below a node. */
 function all(node: SyntaxNode, name: string): SyntaxNode[] {
   const found: SyntaxNode[] = [];
   node.cursor().iterate((each) => {

@@ -116,7 +116,6 @@ export class RunbookStage {
     return Number(line?.split(' ')[1] ?? Number.NaN);
   }
 
-  /** How many operations had an error of a code. */
   errors(code: string): Promise<number> {
     return this.metric(`gateway_operation_errors_total{code="${code}"}`);
   }

@@ -9,7 +9,6 @@ const stage = new RunbookStage();
 const creation = (name: string): string =>
   `mutation { createChannel(input: { name: "${name}" }) { __typename } }`;
 
-/** How many channels have a name. */
 async function named(name: string): Promise<number> {
   const { data } = await stage.ask('{ channels(last: 500) { nodes { name } } }');
   return JSON.stringify(data).split(JSON.stringify(name)).length - 1;

@@ -35,7 +35,6 @@ const env = {
   GIT_COMMITTER_EMAIL: 'a@example.com',
 };
 
-/** Runs git in the folder. */
 function git(...args: readonly string[]): void {
   const { status, stderr } = spawnSync('git', args, { cwd: folder, env, encoding: 'utf8' });
   expect(status, stderr).toBe(0);

@@ -53,7 +53,6 @@ export async function metricsAfterTraffic(): Promise<Map<string, Family>> {
   }
 }
 
-/** Reads a channel and writes it. */
 async function rename(busy: BusyGateway): Promise<void> {
   const { data } = await busy.ask('{ channels(first: 1) { nodes { id } } }');
   const channels = data?.['channels'] as { nodes: { id: string }[] } | undefined;

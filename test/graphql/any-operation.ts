@@ -27,7 +27,6 @@ const views: Readonly<Record<string, fc.Arbitrary<string>>> = {
   overlays: fc.oneof(order('CREATED_AT'), word, fc.constant('type: "Message"')),
   items: fc.oneof(order('TITLE', 'TYPE'), word, fc.constant('type: QR')),
 };
-/** A window of a list, or of a view of it. */
 const windowOf = (list: string): fc.Arbitrary<string> => {
   const offset = fc.constantFrom(0, 3, 20, 99, 100, 130, 5000).map((n) => `offset: ${n}`);
   const from = fc
@@ -204,14 +203,12 @@ const change = fc.oneof(
 
 const aliased = (parts: readonly string[]): string =>
   parts.map((part, n) => `a${n}: ${part}`).join('\n');
-/** A query of up to three selections. */
 export const query = fc
   .array(selection, { minLength: 1, maxLength: 3 })
   .map((parts) => `{ ${aliased(parts)} }`);
 const mutation = fc
   .array(change, { minLength: 1, maxLength: 2 })
   .map((parts) => `mutation { ${aliased(parts)} }`);
-/** A query or, less often, a mutation. */
 export const operation = fc.oneof(
   { weight: 4, arbitrary: query },
   { weight: 1, arbitrary: mutation },

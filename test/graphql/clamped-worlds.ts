@@ -11,10 +11,8 @@ function clampOf(path: string): number {
   return { '/api/overlay': 2, '/api/pixels': 5, '/api/campaigns': 12, '/api/qr': 15 }[path] ?? 100;
 }
 
-/** A world in a time that a test moves. */
 interface RestingWorld extends World {
   readonly clock: QuickClock;
-  /** Resolves when nothing is under way. */
   readonly rests: () => Promise<void>;
 }
 

@@ -5,7 +5,6 @@ import type { OperationPlan } from '../../src/upstream/dry-run/dry-run.ts';
 import { nameOf } from '../../src/upstream/lists/read-pages.ts';
 import { type Door, openDoor } from '../support/door.ts';
 
-/** Makes cursors of a list. */
 const cursorOf = (list: Parameters<typeof nameOf>[0]) => {
   return (text: string): string => Buffer.from(`${nameOf(list)}/${text}`).toString('base64url');
 };

@@ -45,7 +45,6 @@ describe('A dry run', () => {
     return extensions.plan;
   }
 
-  /** What the same operation costs when it is meant. */
   async function price(query: string): Promise<number> {
     return (await world.ask(query)).receipt.calls;
   }
@@ -193,24 +192,6 @@ describe('A dry run', () => {
     await other.ask('{ account { id } }', {}, key);
     expect((await plan(query, other, key)).callsByUpstream).toEqual({ LINKS: 0, MARKET: 1 });
     expect((await other.ask(query, {}, key)).receipt.calls).toBe(1);
-  });
-
-  it('has one answer for an operation in parts, without any data', async () => {
-    const query =
-      '{ account { username } ... @defer { channels(first: 2) { nodes { databaseId } } } }';
-    expect(await plan(query)).toMatchObject({ calls: 2 });
-  });
-
-  it('still complains about the request itself', async () => {
-    const response = await world.gateway.fetch(
-      new Request('http://gateway/graphql', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'x-gateway-dry-run': '1' },
-        body: JSON.stringify({ query: '{ channels(first: -1) { totalCount } }' }),
-      }),
-    );
-    const { errors } = (await response.json()) as { errors: { extensions: { code: string } }[] };
-    expect(errors.map(({ extensions }) => extensions.code)).toEqual(['BAD_USER_INPUT']);
   });
 
   it.each([

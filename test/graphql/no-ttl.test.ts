@@ -10,12 +10,10 @@ const inWorld = clampedWorlds();
 
 type Env = Readonly<Record<string, string>>;
 
-/** Nothing at all is kept. */
 const nothingKept: Env = Object.fromEntries(
   resourceNames.map((resource) => [`ttl.${resource}`, '0']),
 );
 
-/** Settings that keep nothing, in any combination. */
 const env = fc
   .record({
     resources: fc.oneof(

@@ -30,7 +30,6 @@ function hashOf(query: string): string {
 
 const apq = (id: string) => ({ extensions: { persistedQuery: { version: 1, sha256Hash: id } } });
 
-/** The ways in which clients name an operation. */
 const ways: readonly (readonly [string, (id: string) => Record<string, unknown>])[] = [
   ['documentId', (documentId) => ({ documentId })],
   ['documentId with the name of the hash', (id) => ({ documentId: `sha256:${id}` })],

@@ -6,7 +6,6 @@ import { LiveViewer } from '../support/live-viewer.ts';
 
 const USER = '{ user(id: 41) { apiKey } }';
 
-/** Queries that select a user's API key in every way in which a field can be selected. */
 const queries: readonly (readonly [string, string])[] = [
   ['by its name', USER],
   ['of many', '{ users { apiKey } }'],

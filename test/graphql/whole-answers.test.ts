@@ -65,7 +65,6 @@ describe('An answer with @defer', () => {
     ['the newer format alone', 'multipart/mixed;incrementalSpec=v0.2', JSON_TYPE],
     ['events of the newer format', 'text/event-stream;incrementalSpec=v0.2', JSON_TYPE],
     ['a draft nobody knows', 'multipart/mixed;deferSpec=20300101, application/json', JSON_TYPE],
-    ['parts that it does not want', 'multipart/mixed;q=0, application/json', JSON_TYPE],
     [
       'subscriptions’ protocol',
       'multipart/mixed;subscriptionSpec=1.0, application/json',

@@ -54,7 +54,6 @@ function post(query: string, lines: readonly string[] = []): string {
   return `${head.join('\r\n')}\r\n\r\n${body}`;
 }
 
-/** Stops the gateway, and reports how long that takes. */
 async function stop(): Promise<number> {
   const since = door.clock.now();
   const ended: number[] = [];

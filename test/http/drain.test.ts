@@ -18,7 +18,6 @@ async function start(env: Record<string, string> = {}): Promise<BusyGateway> {
   return busy;
 }
 
-/** A promise and its fulfilment. */
 function gate(): { opened: Promise<void>; open: () => void } {
   let open = (): void => undefined;
   const opened = new Promise<void>((resolve) => {

@@ -86,7 +86,6 @@ interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: Buffer;
-  /** The code of the error. */
   readonly code: string | undefined;
 }
 
@@ -109,7 +108,6 @@ function ask(headers: Record<string, string> = {}, path = '/jobs/a-1/data', meth
   });
 }
 
-/** A job with these lines. */
 async function job(lines: string, more: Partial<JobDownload> = {}): Promise<StoredJob> {
   const complain = (sentence: string): void => void defects.push(sentence);
   const stored = await StoredJobs.load(newStore(clock), { complain, maxBytes: 2 ** 30 });
@@ -172,7 +170,6 @@ async function askUnread(headers: Record<string, string> = {}): Promise<Socket> 
   return socket;
 }
 
-/** Waits until something is so. */
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await setTimeout(1);
 }

@@ -5,7 +5,6 @@ import {
   startSandbox,
 } from '../../src/sandbox/sandbox.ts';
 
-/** A JSON answer as these tests look at it. */
 export interface Reply {
   status: number;
   headers: Headers;
@@ -123,7 +122,6 @@ function encode(body: unknown): string | Uint8Array<ArrayBuffer> {
   return body instanceof Uint8Array ? new Uint8Array(body) : JSON.stringify(body);
 }
 
-/** Reads a response as JSON. */
 export async function reply(response: Response): Promise<Reply> {
   const { status, headers } = response;
   return { status, headers, body: await response.json() };
@@ -134,7 +132,6 @@ export async function startRoomy(options: SandboxOptions = {}): Promise<Caller> 
   return new Caller(await startSandbox({ limit: { requests: 100_000 }, ...options }));
 }
 
-/** A clock that moves only by hand. */
 export class HandClock implements SandboxClock {
   #time = Date.UTC(2025, 10, 20, 12, 0, 0);
   #tasks: { at: number; task: () => void }[] = [];
@@ -151,7 +148,6 @@ export class HandClock implements SandboxClock {
     };
   }
 
-  /** How many tasks wait. */
   get waiting(): number {
     return this.#tasks.length;
   }

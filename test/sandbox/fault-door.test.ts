@@ -17,7 +17,6 @@ beforeAll(async () => {
 beforeEach(() => sandbox.reset());
 afterAll(() => sandbox.close());
 
-/** A fault as it is shown. */
 interface Shown {
   readonly id: number;
   readonly kind: string;

@@ -2,12 +2,10 @@ import type { KeyedReport } from '../../../src/upstream/idempotency/idempotency-
 import type { Door, Reply } from '../../support/door.ts';
 import type { Row } from '../../support/gateway.ts';
 
-/** The answer to a mutation with an idempotency key. */
 export interface KeyedReply extends Reply {
   /** `extensions.idempotency` by the response names of the fields: the outcome and the upstream requests. */
   readonly outcomes: Readonly<Record<string, readonly [outcome: string, upstreamCalls: number]>>;
   readonly reports: readonly (KeyedReport & { readonly path: readonly string[] })[];
-  /** The header `Idempotency-Replayed`. */
   readonly replayed: string | null;
   /** Requests that reached either API since this one was sent. */
   readonly sent: number;
@@ -53,11 +51,9 @@ export function next(): string {
   return `test-${last}`;
 }
 
-/** A mutation that creates a channel. */
 export const create = (name: string, selection = 'id name'): string =>
   `mutation { createChannel(input: { name: "${name}" }) { ... on Channel { ${selection} } } }`;
 
-/** A reply to it with the result of an earlier one. */
 export const replayed = {
   outcomes: { createChannel: ['REPLAYED', 0] },
   replayed: 'true',

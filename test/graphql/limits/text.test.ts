@@ -96,13 +96,6 @@ describe('the fields of an operation, after fragments are expanded,', () => {
     expect(message).toContain('4');
     await few.close();
   });
-
-  it('do not have to end: a fragment in itself is a mistake of its own', async () => {
-    const query =
-      '{ ...A } fragment A on Query { account { id } ...B } fragment B on Query { ...A }';
-    const { code } = await door.ask(query);
-    expect(code).toBe('GRAPHQL_VALIDATION_FAILED');
-  });
 });
 
 describe('a text', () => {

@@ -4,7 +4,6 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../../support/door.ts';
 
-/** What every browser calls itself. */
 const BROWSER = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Gecko/20100101 Firefox/142.0' };
 const LISTED = 'https://app.example';
 const HOST = 'gateway.example:4000';
