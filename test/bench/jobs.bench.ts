@@ -82,19 +82,37 @@ const MINUTE_MS = 60_000;
 const PAGE = 100;
 const CHANNELS = '{ channels { nodes { id name } } }';
 const STATISTICS = '{ qrCodes { nodes { id name statistics { clicks } } } }';
+/** Callers, the share of the limit that they need together, and how long they are observed. */
+const PEOPLE = 6;
+const LOAD = 0.6;
+const HIGH_LOAD = 0.8;
+const WARM_MINUTES = 6;
+const MINUTES = 20;
 
 it('jobs', async () => {
   const alone = [
     await onQuietKey('10,000 rows', CHANNELS, { rows: 10_000, atMost: 101 }),
     await onQuietKey('2,000 rows with statistics', STATISTICS, { rows: 2000, atMost: 2021 }),
   ];
+  const shared: Figure[] = [];
+  for (const pace of ['even', 'random'] as const) {
+    const without = await people({ pace, exports: false });
+    const withExport = await people({ pace, exports: true });
+    shared.push(...besidePeople(pace, without, withExport));
+  }
+  const busy = { pace: 'random', load: HIGH_LOAD } as const;
+  const withoutExport = await people({ ...busy, exports: false });
+  shared.push(
+    ...besidePeople('80 %, random', withoutExport, await people({ ...busy, exports: true })),
+  );
   const entries = 100;
   const fresh = await measureFreshness(entries, { exports: STATISTICS });
   record({
     bench: 'jobs',
-    about: `Exports on a key that no caller uses, under the limit of ${LIMIT} requests a minute, in virtual time. Then beside readers of ${entries} entries.`,
+    about: `Exports under the limit of ${LIMIT} requests a minute, in virtual time. First on a key that no caller uses. Then beside ${PEOPLE} callers that need ${LOAD * 100} % of the limit for reads of their own, at an even pace or at random times, or ${HIGH_LOAD * 100} %, ${MINUTES} minutes each, with an export that does not end. At an even pace, a free slot is left over; at random times, 95 % of the reads find a free one only if more are free, so this share has no target.`,
     figures: [
       ...alone.flat(),
+      ...shared,
       {
         label: `N = ${entries} entries that are always viewed: oldest data over N/(B-2)`,
         value: (fresh.maxOverIdeal * (LIMIT - 2)) / LIMIT,
@@ -158,4 +176,104 @@ async function onQuietKey(
       note: `of ${forecasts.length}; over the remaining time ${(100 * percentile(errors, 0.9)).toFixed(1)} %`,
     },
   ];
+}
+
+interface Traffic {
+  readonly waits: readonly number[];
+  readonly failed: number;
+  readonly calls: number;
+  /** Requests of the export. */
+  readonly exported: number;
+}
+
+function besidePeople(pace: string, without: Traffic, beside: Traffic): Figure[] {
+  const p95 = ({ waits }: Traffic) => percentile(waits, 0.95) / 1000;
+  const served = ({ failed, waits }: Traffic) => waits.length / (waits.length + failed);
+  const slots = LIMIT * MINUTES - beside.calls;
+  return [
+    {
+      label: `${pace} pace: 95th percentile of the waits of people`,
+      value: p95(beside),
+      digits: 2,
+      unit: ' s',
+      // A second is what a person does not notice, where there was no wait before.
+      target: { atMost: Math.max(1.05 * p95(without), p95(without) + 0.05) },
+      note: `${p95(without).toFixed(2)} s without the export`,
+    },
+    {
+      label: `${pace} pace: operations served, over those without the export`,
+      value: served(beside) / served(without),
+      digits: 3,
+      target: { atLeast: 0.95 },
+      note: `${beside.failed} of ${beside.waits.length + beside.failed} failed, ${without.failed} without the export`,
+    },
+    {
+      label: `${pace} pace: slots that the callers left and the export used`,
+      value: (100 * beside.exported) / slots,
+      digits: 1,
+      unit: ' %',
+      // A read at a random time finds a free slot only if enough are free at all times.
+      ...(pace === 'even' && { target: { atLeast: 90 } }),
+      note: `${beside.exported} of ${slots}`,
+    },
+  ];
+}
+
+interface Scene {
+  readonly exports: boolean;
+  readonly pace: 'even' | 'random';
+  /** The share of the limit that callers need. */
+  readonly load?: number;
+}
+
+/** Callers that read what is not cached, and perhaps an export beside them. */
+async function people({ exports, load = LOAD, pace }: Scene): Promise<Traffic> {
+  const world = await exportWorld({ 'ttl.files': '3600000' });
+  const { clock } = world;
+  if (exports) await world.add('qr/add', (at) => ({ type: 'text', data: `code ${at}` }), 1200);
+  const job: BenchJob | null = exports ? await world.start(STATISTICS) : null;
+  const draw = random(7);
+  const everyMs = MINUTE_MS / (LIMIT * load);
+  const warmMs = clock.now() + WARM_MINUTES * MINUTE_MS;
+  const endMs = warmMs + MINUTES * MINUTE_MS;
+  const waits: number[] = [];
+  const pending: Promise<void>[] = [];
+  let failed = 0;
+  let calls = 0;
+  let number = 0;
+  let before = 0;
+  const act = async (at: number): Promise<void> => {
+    number += 1;
+    const { errors, receipt } = await world.ask(
+      'query($name: String) { files(search: $name, first: 1) { totalCount } }',
+      { name: `file ${number % PEOPLE} ${number}` },
+    );
+    if (at < warmMs) return;
+    calls += receipt?.calls ?? 0;
+    if (errors.length > 0) failed += 1;
+    else waits.push(clock.now() - at);
+  };
+  for (let nextAt = clock.now(); clock.now() < endMs; ) {
+    while (nextAt <= clock.now()) {
+      pending.push(act(clock.now()));
+      nextAt += pace === 'even' ? everyMs : -Math.log(1 - draw()) * everyMs;
+    }
+    if (before === 0 && clock.now() >= warmMs && job) before = (await world.job(job.id)).callsSpent;
+    await clock.advance(Math.min(500, Math.max(1, nextAt - clock.now())));
+  }
+  const exported = job ? (await world.job(job.id)).callsSpent - before : 0;
+  const all = Promise.all(pending);
+  await clock.advance(2 * MINUTE_MS);
+  await all;
+  await world.close();
+  return { waits, failed, calls, exported };
+}
+
+/** Numbers from 0 to 1, the same in each run. */
+function random(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return state / 2_147_483_648;
+  };
 }

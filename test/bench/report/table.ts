@@ -28,9 +28,11 @@ export function tableForTerminal(run: Run): string {
 /** What stands for a bench in the table of the page, where that is not its first figure with a target. */
 const TELLING = new Set([
   'attacks during which an honest reader gets errors',
+  'with reserves: largest difference between the share of a class and its weight',
   'the first of a process (first start), an upstream of 40 ms, over Apollo Server',
   'N = 300: oldest data over N/B',
   'sliding window: views complete and correct',
+  'even pace: slots that the callers left and the export used',
   'time from the response to a mutation until the event on each of 1000 streams, p99',
 ]);
 
