@@ -35,4 +35,13 @@ describe('A body in pieces', () => {
       { numRuns: 200 },
     );
   });
+
+  it('compresses a large object, and once for all streams', () => {
+    const [one, two] = [new GzipPieces(), new GzipPieces()];
+    one.piece(Buffer.from('.'));
+    two.piece(Buffer.from('.'));
+    const piece = one.piece(large);
+    expect(piece.length).toBeLessThan(large.length / 10);
+    expect(two.piece(large)).toBe(piece);
+  });
 });
