@@ -5,8 +5,8 @@ import { type Soaked, soak } from './soak.ts';
 const seconds = Number(process.env['SOAK_SECONDS'] ?? 3);
 const seed = Number(process.env['SOAK_SEED'] ?? Date.now() % 1_000_000);
 
-/** More than this is a leak: in its first seconds, a process itself grows by 4 to 5 from third to third. */
-const TOLERATED_MIB = 8;
+/** More than this is a leak. In its first seconds, a process itself grows by 4 to 5 from third to third. */
+const TOLERATED_MIB = seconds < 30 ? 8 : 4;
 
 let soaked: Soaked;
 beforeAll(
