@@ -29,7 +29,7 @@ interface SentOperation {
 
 /**
  * The idempotency keys of an operation: each field of a mutation has that of its directive, otherwise that of the
- * header with the field's number in the order of execution. `header` is its text. `null` if there are none, as for each query. All are
+ * `header` with the field's number in the order of execution. `null` if there are none, as for each query. All are
  * checked before the first field is executed.
  * @throws BadUserInput `BAD_USER_INPUT` for an invalid key, two keys for one field, one key for two fields, and a field
  * that returns a secret.
