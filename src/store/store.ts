@@ -79,7 +79,7 @@ export class Store {
 
   /** Why no request may leave at this moment, see `saved`; `null` if one may. */
   get sendFault(): StoreError | null {
-    const isFatal = this.#options.engine.isShared || this.#fault?.fault === 'LOST';
+    const isFatal = this.#options.engine.isShared || this.#isLost();
     return isFatal ? this.#fault : null;
   }
 
@@ -166,6 +166,10 @@ export class Store {
     await this.#options.engine.close().catch(() => {});
   }
 
+  #isLost(): boolean {
+    return this.#fault?.fault === 'LOST';
+  }
+
   #change(key: string, value: Buffer | null): void {
     const { values } = this.#pending;
     const before = values.get(key);
@@ -176,7 +180,7 @@ export class Store {
   }
 
   #schedule(): void {
-    if (this.#fault?.fault === 'LOST') {
+    if (this.#isLost()) {
       this.#pending = empty();
     } else if (this.#pending.bytes > MAX_PENDING_BYTES) {
       this.#lose(new StoreError('LOST', 'Too many changes could not be written to the store.'));
@@ -190,7 +194,7 @@ export class Store {
   async #flush(): Promise<void> {
     const { engine } = this.#options;
     const next = this.#next;
-    if (!next || this.#writing) return;
+    if (!next || this.#writing || this.#isLost()) return;
     const batch = this.#pending;
     this.#pending = empty();
     this.#next = null;
@@ -198,7 +202,7 @@ export class Store {
     try {
       if (this.#fault) await engine.recover();
       await engine.write(batch);
-      if (this.#fault?.fault !== 'LOST') this.#fault = null;
+      if (!this.#isLost()) this.#fault = null;
       this.#writing = null;
       next.resolve();
       // In a turn of its own, so that no transaction ends within a turn.
@@ -212,13 +216,14 @@ export class Store {
 
   #failed(batch: Pending, fault: StoreError): void {
     if (fault.fault === 'LOST') this.#lose(fault);
-    if (this.#fault?.fault === 'LOST') return;
+    if (this.#isLost()) return;
     const { clock, complain } = this.#options;
     if (!this.#fault) complain(fault.message);
     this.#fault = fault;
     this.#next?.reject(fault);
     this.#next = null;
     this.#pending = merged(batch, this.#pending);
+    this.#cancelRetry?.();
     this.#cancelRetry = clock.after(RETRY_MS, () => {
       this.#cancelRetry = null;
       inBackground(this.#flush());
@@ -227,7 +232,7 @@ export class Store {
   }
 
   #lose(fault: StoreError): void {
-    if (this.#fault?.fault === 'LOST') return;
+    if (this.#isLost()) return;
     this.#fault = fault;
     this.#cancelRetry?.();
     this.#pending = empty();

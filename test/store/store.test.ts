@@ -102,3 +102,15 @@ it('writes what could not be written before when it closes, and nothing afterwar
   await turn();
   expect(engine.batches).toHaveLength(1);
 });
+
+it('writes nothing after it was closed, though it could not write before', async () => {
+  const { clock, engine, store } = stage();
+  engine.isFull = true;
+  store.put('kept', '1');
+  await expect(store.committed()).rejects.toMatchObject({ fault: 'UNAVAILABLE' });
+  await store.close();
+  engine.isFull = false;
+  // Another process may own it now.
+  await clock.advance(5000);
+  expect(engine.batches).toEqual([]);
+});
