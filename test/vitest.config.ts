@@ -16,6 +16,7 @@ export const usual = {
     // A test that hangs must end; how fast the others are is a matter of the machine.
     testTimeout: rounds(120_000),
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 };
 

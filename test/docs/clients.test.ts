@@ -131,10 +131,10 @@ export default function App() {
       await tab.goto(page.origin);
       const rows = () => tab.locator('p').count();
       for (const shown of [10, 20]) {
-        await expect.poll(rows, { timeout: 10_000 }).toBe(shown);
+        await expect.poll(rows).toBe(shown);
         await tab.getByRole('button', { name: 'More' }).click();
       }
-      await expect.poll(rows, { timeout: 10_000 }).toBe(all.length);
+      await expect.poll(rows).toBe(all.length);
       expect(await tab.locator('p').allTextContents()).toEqual(all.map(({ name }) => name));
       expect(await tab.getByRole('button').count()).toBe(0);
       expect(complaints).toEqual([]);

@@ -3,9 +3,12 @@ import { chromium } from '../support/needs.ts';
 
 export type { Browser };
 
+/** Less than a test may take, so that a failure says what was waited for. */
+const PATIENCE_MS = 100_000;
+
 /** Starts a browser without a window, that asks no server anything by itself; `flags` are its own. */
-export function openBrowser(flags: readonly string[] = []): Promise<Browser> {
-  return engine.launch({
+export async function openBrowser(flags: readonly string[] = []): Promise<Browser> {
+  const browser = await engine.launch({
     executablePath: chromium.path,
     args: [
       '--headless=new',
@@ -19,4 +22,6 @@ export function openBrowser(flags: readonly string[] = []): Promise<Browser> {
       ...flags,
     ],
   });
+  browser.on('context', (context) => context.setDefaultTimeout(PATIENCE_MS));
+  return browser;
 }

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { formatTokenFile } from '../../src/auth/token-file.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { freePort } from '../support/free-port.ts';
@@ -131,7 +131,7 @@ function hold(): () => void {
 /** Resolves when the channel is requested that is held back. */
 async function held(): Promise<void> {
   const isHeld = () => sandbox.links.requests.some(({ path }) => path === LAST_ITEMS);
-  await vi.waitFor(() => expect(isHeld()).toBe(true), { timeout: 60_000 });
+  await expect.poll(isHeld).toBe(true);
 }
 
 const BOT = 'a-token-of-the-tests';

@@ -1,11 +1,10 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import { exchange } from '../support/exchange.ts';
+import { freePort } from '../support/free-port.ts';
 import { GATEWAY } from '../support/process.ts';
 
 type Child = ChildProcessByStdio<null, Readable, null>;
@@ -22,11 +21,7 @@ afterEach(async () => {
 
 /** The built gateway, whose log is not read yet. */
 async function unread(...flags: string[]): Promise<{ child: Child; url: string }> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
+  const port = await freePort();
   const production = { NODE_ENV: 'production', SANDBOX: 'on' };
   const env = { ...production, PORT: String(port), LOG_LEVEL: 'info' };
   const args = [...flags, ...GATEWAY];

@@ -30,7 +30,7 @@ export async function expectToShow(address: string, text: string): Promise<void>
     page.on('pageerror', ({ message }) => complaints.push(message));
     await page.goto(address);
     const words = async () => (await page.locator('body').innerText()).split(/\s*\n\s*/).join('\n');
-    await expect.poll(words, { timeout: 10_000 }).toBe(text.trim());
+    await expect.poll(words).toBe(text.trim());
     expect(complaints).toEqual([]);
   } finally {
     await browser.close();

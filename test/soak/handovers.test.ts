@@ -213,7 +213,7 @@ it(`gives a folder one owner of two that start together, ${STARTS} times`, PATIE
   for (let round = 0; round < STARTS; round += 1) {
     const pair = await Promise.all([house.join(), house.join()]);
     const owners = async () => (await Promise.all(pair.map(isOwner))).filter(Boolean).length;
-    await expect.poll(owners, { timeout: 30_000 }).toBe(1);
+    await expect.poll(owners, PATIENT).toBe(1);
     await Promise.all(pair.map((each) => each.kill()));
   }
 });

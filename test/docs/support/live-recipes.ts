@@ -32,7 +32,7 @@ export function firstName(data: unknown): string | undefined {
 
 /** Comes back once something is so. */
 export function until(look: () => unknown, value: unknown): Promise<void> {
-  return expect.poll(look, { timeout: 20_000, interval: 5 }).toEqual(value);
+  return expect.poll(look, { interval: 5 }).toEqual(value);
 }
 
 /** Where recipes are tried: a folder that a reader has put them in, and a gateway for each test. */

@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { isLocal } from '../../../src/http/door/local-caller.ts';
 import { type Fault, type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
+import { freePort } from '../../support/free-port.ts';
 import { PLENTY } from '../../support/gateway.ts';
 import { type Running, start } from '../../support/process.ts';
 import { openBrowser } from '../browser.ts';
@@ -75,7 +75,7 @@ export async function startDashboard(options: DashboardOptions = {}): Promise<Da
   const { links, market } = sandbox;
   const folder = mkdtempSync(join(tmpdir(), 'dashboard-state-'));
   await options.prepare?.(sandbox, folder);
-  const port = await freePort();
+  const port = String(await freePort());
   const { demo, url } = await startDemo({
     LINKS_BASE_URL: links.url,
     LINKS_API_KEY: links.keys[options.key ?? 'admin'],
@@ -178,15 +178,4 @@ export async function receiptCalls(page: Page): Promise<Record<string, number>> 
     usage: await calls('usage'),
     campaigns: await calls('campaigns'),
   };
-}
-
-function freePort(): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(String(port)));
-    });
-  });
 }
