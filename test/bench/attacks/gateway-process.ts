@@ -63,10 +63,6 @@ export class GatewayProcess {
     return Promise.race([said, sleep(SILENCE_MS, null, { ref: false })]);
   }
 
-  signal(signal: NodeJS.Signals): void {
-    this.#running.child.kill(signal);
-  }
-
   /** Forgets how large it was, where Linux lets it. */
   forgetPeak(): void {
     if (existsSync(this.#proc)) writeFileSync(`${this.#proc}/clear_refs`, '5');
