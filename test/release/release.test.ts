@@ -33,6 +33,13 @@ function makeProject(): Scratch {
   return scratch;
 }
 
+/** Packs as npm does, in a tenth of its time, and lets everything be published that is only rehearsed. */
+const quickNpm = `[ "$1" = pack ] || exit 0
+case $2 in ./*) folder=$2 ;; *) folder=. ;; esac
+while [ "$1" != --pack-destination ]; do shift; done
+name=$(node -p '({ name, version } = JSON.parse(fs.readFileSync(process.argv[1])), name + "-" + version)' "$folder/package.json") || exit 1
+tar -czf "$2/$name.tgz" -C "$folder" --transform s,^,package/, package.json dist`;
+
 const files = (scratch: Scratch, folder: string): string[] =>
   readdirSync(join(scratch.folder, folder)).toSorted();
 const made = [
@@ -49,11 +56,13 @@ describe('.ci/release', () => {
   let scratch: Scratch;
   beforeEach(() => {
     scratch = makeProject();
+    scratch.place('npm', quickNpm);
   });
   afterEach(() => scratch.remove());
   const release = (...args: readonly string[]) => scratch.run('.ci/release', ...args);
 
   it('puts all of a tag into one folder, with checksums', () => {
+    scratch.unplace('npm');
     scratch.git('tag', '-a', 'v1.2.0', '-m', '1.2.0');
     const { status, output } = release();
     expect(status, output).toBe(0);
@@ -199,7 +208,7 @@ describe('.ci/release', () => {
     expect(files(scratch, 'release/v1.2.0')).toContain('links-market-gateway-1.2.0-image.tar');
     expect(scratch.read('release/v1.2.0/SHA256SUMS')).toContain('-image.tar');
     const commit = scratch.git('rev-parse', 'HEAD');
-    const [build = '', save = ''] = scratch.calls();
+    const [build = '', save = ''] = scratch.calls().filter((line) => line.startsWith('docker'));
     expect(build).toMatch(/^docker build --tag links-market-gateway:1\.2\.0 .* \.$/);
     expect(build).toContain(`--label org.opencontainers.image.revision=${commit}`);
     expect(save).toMatch(/^docker save --output .* links-market-gateway:1\.2\.0$/);
@@ -222,8 +231,10 @@ describe('.ci/release --publish', () => {
       'case $1 in inspect) echo ghcr.io/someone/gateway@sha256:abc ;; save) echo image >"$3" ;; esac',
     );
     released.place('gh', '[ "$2" != view ]');
+    released.place('npm', quickNpm);
     const { status, output } = released.run('.ci/release', '--tested');
     expect(status, output).toBe(0);
+    released.unplace('npm');
     released.write('../calls', '');
   });
   afterAll(() => released.remove());

@@ -51,6 +51,11 @@ export class Scratch {
     );
   }
 
+  /** Takes such a program away. */
+  unplace(name: string): void {
+    rmSync(join(this.#root, 'bin', name));
+  }
+
   /** How programs that were placed have been called, but for the question whether they run. */
   calls(): string[] {
     return this.read('../calls')
