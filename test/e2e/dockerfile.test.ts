@@ -10,7 +10,7 @@ import {
   statSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { servicesOf, variablesOf as variablesOfService } from '../support/deployed.ts';
 import { commandOf, parseDockerfile, type Stage, variablesOf } from '../support/dockerfile.ts';
@@ -229,15 +229,22 @@ function replay(stage: Stage, name: string): void {
       copy(rest, here);
     } else if (keyword === 'RUN') {
       const { PATH = '', HOME = '' } = process.env;
-      const own = { PATH, HOME, npm_config_prefer_offline: 'true', ...environmentOf(stage) };
-      execute(rest, here, own);
+      execute(rest, here, { PATH, HOME, ...environmentOf(stage) });
     }
   }
 }
 
-/** What the command said is in the failure: compilers complain on their standard output. */
+/**
+ * Runs a command, with what was installed and built before the tests: the packages are not fetched again, and the build
+ * makes what is not of the same sources. What the command said is in the failure: compilers complain on their standard
+ * output.
+ */
 function execute(command: string, cwd: string, env: Record<string, string>): void {
-  const { status, stdout, stderr } = spawnSync('sh', ['-ec', command], {
+  const [packages, dist] = [resolve('node_modules'), resolve('dist')];
+  const script = command
+    .replace(/^npm ci .*/, `cp -al '${packages}' . 2>/dev/null || cp -a '${packages}' .`)
+    .replace(/^(?=npm run build\b)/, `cp -a '${dist}' . && `);
+  const { status, stdout, stderr } = spawnSync('sh', ['-ec', script], {
     cwd,
     env,
     encoding: 'utf8',
