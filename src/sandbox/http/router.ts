@@ -15,24 +15,23 @@ export interface SandboxRequest {
   readonly spool?: Spool | undefined;
 }
 
-/** An endpoint: method, path such as `/api/channel/:id`, and its function. */
-export interface Route<Context, Result = Answer> {
-  readonly method: string;
-  readonly path: string;
-  readonly run: (context: Context, params: Record<string, string>) => Result;
-}
+/** Endpoints by method and path, such as `GET /api/channel/:id`. */
+export type Routes<Context, Result = Answer> = Readonly<
+  Record<string, (context: Context, params: Record<string, string>) => Result>
+>;
 
-/** Returns the endpoint for a request. Throws a refusal with 404 or 405. */
-export function findRoute<Context, Result>(
-  routes: readonly Route<Context, Result>[],
-  method: string,
-  path: string,
-): { route: Route<Context, Result>; params: Record<string, string> } {
+/** Runs the endpoint for a request. Throws a refusal with 404 or 405 if there is none. */
+export function runRoute<Context, Result>(
+  routes: Routes<Context, Result>,
+  { method, path }: Pick<SandboxRequest, 'method' | 'path'>,
+  context: Context,
+): Result {
   let known = false;
-  for (const route of routes) {
-    const params = matchPath(route.path, path);
+  for (const [name, run] of Object.entries(routes)) {
+    const [allowed, pattern = ''] = name.split(' ');
+    const params = matchPath(pattern, path);
     if (!params) continue;
-    if (route.method === method) return { route, params };
+    if (allowed === method) return run(context, params);
     known = true;
   }
   throw known

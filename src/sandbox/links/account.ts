@@ -1,5 +1,5 @@
 import { Refusal } from '../http/answer.ts';
-import { emailAddress, type LinksRoute, members, ok, optionalText } from './context.ts';
+import { emailAddress, type LinksRoutes, members, ok, optionalText } from './context.ts';
 import type { LinksStore, User } from './store.ts';
 
 /** The account in responses to its owner. Implements: Link API > Resources > Account. */
@@ -25,28 +25,20 @@ export function longEnough(password: string): string {
 }
 
 /** Implements: Link API > Account. */
-export const accountRoutes: readonly LinksRoute[] = [
-  {
-    method: 'GET',
-    path: '/api/account',
-    run: ({ store, account }) => ok({ data: viewAccount(store, account) }),
+export const accountRoutes: LinksRoutes = {
+  'GET /api/account': ({ store, account }) => ok({ data: viewAccount(store, account) }),
+  'PUT /api/account/update': (context) => {
+    const body = members(context);
+    const email = optionalText(body, 'email');
+    const password = optionalText(body, 'password');
+    // The documentation does not define which member is required; without both there is no update.
+    if (email === undefined && password === undefined)
+      throw new Refusal(400, 'The email or the password is required');
+    const { account, store } = context;
+    if (email !== undefined) freeEmail(store, emailAddress(email), account.id);
+    if (password !== undefined) longEnough(password);
+    account.email = email ?? account.email;
+    account.password = password ?? account.password;
+    return ok({ message: 'Account has been successfully updated.' });
   },
-  {
-    method: 'PUT',
-    path: '/api/account/update',
-    run: (context) => {
-      const body = members(context);
-      const email = optionalText(body, 'email');
-      const password = optionalText(body, 'password');
-      // The documentation does not define which member is required; without both there is no update.
-      if (email === undefined && password === undefined)
-        throw new Refusal(400, 'The email or the password is required');
-      const { account, store } = context;
-      if (email !== undefined) freeEmail(store, emailAddress(email), account.id);
-      if (password !== undefined) longEnough(password);
-      account.email = email ?? account.email;
-      account.password = password ?? account.password;
-      return ok({ message: 'Account has been successfully updated.' });
-    },
-  },
-];
+};

@@ -1,5 +1,5 @@
 import { Refusal } from '../http/answer.ts';
-import { findRoute } from '../http/router.ts';
+import { runRoute } from '../http/router.ts';
 import type { ApiDefinition } from '../http/server.ts';
 import { linksPage } from '../pages/links.ts';
 import { accountRoutes } from './account.ts';
@@ -9,13 +9,13 @@ import { pixelRoutes } from './assets/pixels.ts';
 import { qrRoutes } from './assets/qr.ts';
 import { campaignRoutes } from './campaigns.ts';
 import { channelRoutes } from './channels.ts';
-import type { LinksRoute } from './context.ts';
+import type { LinksRoutes } from './context.ts';
 import { domainRoutes } from './domains.ts';
 import { planRoutes } from './plans.ts';
 import type { LinksStore } from './store.ts';
 import { userRoutes } from './users.ts';
 
-const ROUTES: readonly LinksRoute[] = [
+const ROUTES: LinksRoutes = {
   ...accountRoutes,
   ...domainRoutes,
   ...overlayRoutes,
@@ -27,10 +27,7 @@ const ROUTES: readonly LinksRoute[] = [
   ...qrRoutes,
   ...planRoutes,
   ...userRoutes,
-];
-
-// Method and path of every endpoint, for the index page.
-const ENDPOINTS = ROUTES.map(({ method, path }) => ({ method, path }));
+};
 
 /** The link API over its store. Implements: Link API > Endpoints, Authentication, Errors. */
 export function linksApi(store: LinksStore): ApiDefinition {
@@ -51,10 +48,9 @@ export function linksApi(store: LinksStore): ApiDefinition {
       if (key === undefined) throw new Refusal(401, 'An API key is required');
       if (!account) throw new Refusal(401, 'The API key is not valid');
       if (account.keyExpired) throw new Refusal(401, 'The API key has expired');
-      const { route, params } = findRoute(ROUTES, request.method, request.path);
-      return route.run({ store, account, request }, params);
+      return runRoute(ROUTES, request, { store, account, request });
     },
-    page: (request) => linksPage(store, request, ENDPOINTS),
+    page: (request) => linksPage(store, request, Object.keys(ROUTES)),
   };
 }
 

@@ -2,7 +2,7 @@ import { Refusal } from '../http/answer.ts';
 import {
   existing,
   type LinksContext,
-  type LinksRoute,
+  type LinksRoutes,
   listPage,
   members,
   ok,
@@ -44,61 +44,41 @@ function find(context: LinksContext, id: string | undefined): Campaign {
 }
 
 /** Implements: Link API > Campaigns. */
-export const campaignRoutes: readonly LinksRoute[] = [
-  {
-    method: 'GET',
-    path: '/api/campaigns',
-    run: (context) =>
-      listPage(context, 'campaigns', context.store.campaigns.of(context.account.id), (row) =>
-        viewCampaign(context.store, row),
-      ),
+export const campaignRoutes: LinksRoutes = {
+  'GET /api/campaigns': (context) =>
+    listPage(context, 'campaigns', context.store.campaigns.of(context.account.id), (row) =>
+      viewCampaign(context.store, row),
+    ),
+  'POST /api/campaign/add': (context) => {
+    const body = members(context);
+    const { store, account } = context;
+    const campaign = store.campaigns.add({
+      owner: account.id,
+      name: optionalText(body, 'name') || `Campaign ${store.campaigns.all().length + 1}`,
+      slug: freeSlug(context, optionalText(body, 'slug')) || null,
+      public: optionalFlag(body, 'public') ?? false,
+      links: new Set(),
+    });
+    return written(store, campaign);
   },
-  {
-    method: 'POST',
-    path: '/api/campaign/add',
-    run: (context) => {
-      const body = members(context);
-      const { store, account } = context;
-      const campaign = store.campaigns.add({
-        owner: account.id,
-        name: optionalText(body, 'name') || `Campaign ${store.campaigns.all().length + 1}`,
-        slug: freeSlug(context, optionalText(body, 'slug')) || null,
-        public: optionalFlag(body, 'public') ?? false,
-        links: new Set(),
-      });
-      return written(store, campaign);
-    },
+  'POST /api/campaign/:campaignid/assign/:linkid': (context, { campaignid, linkid }) => {
+    const campaign = find(context, campaignid);
+    const link = existing(context.store.links.find(context.account.id, Number(linkid)), 'Link');
+    campaign.links.add(link.id);
+    return ok({ message: 'Link successfully added to the campaign.' });
   },
-  {
-    method: 'POST',
-    path: '/api/campaign/:campaignid/assign/:linkid',
-    run: (context, { campaignid, linkid }) => {
-      const campaign = find(context, campaignid);
-      const link = existing(context.store.links.find(context.account.id, Number(linkid)), 'Link');
-      campaign.links.add(link.id);
-      return ok({ message: 'Link successfully added to the campaign.' });
-    },
+  'PUT /api/campaign/:id/update': (context, { id }) => {
+    const campaign = find(context, id);
+    const body = members(context);
+    const name = requiredText(body, 'name');
+    const slug = freeSlug(context, optionalText(body, 'slug'), campaign.id);
+    campaign.public = optionalFlag(body, 'public') ?? campaign.public;
+    campaign.name = name;
+    if (slug !== undefined) campaign.slug = slug || null;
+    return written(context.store, campaign);
   },
-  {
-    method: 'PUT',
-    path: '/api/campaign/:id/update',
-    run: (context, { id }) => {
-      const campaign = find(context, id);
-      const body = members(context);
-      const name = requiredText(body, 'name');
-      const slug = freeSlug(context, optionalText(body, 'slug'), campaign.id);
-      campaign.public = optionalFlag(body, 'public') ?? campaign.public;
-      campaign.name = name;
-      if (slug !== undefined) campaign.slug = slug || null;
-      return written(context.store, campaign);
-    },
+  'DELETE /api/campaign/:id/delete': (context, { id }) => {
+    context.store.campaigns.remove(context.account.id, find(context, id).id);
+    return ok({ message: 'Campaign has been deleted successfully.' });
   },
-  {
-    method: 'DELETE',
-    path: '/api/campaign/:id/delete',
-    run: (context, { id }) => {
-      context.store.campaigns.remove(context.account.id, find(context, id).id);
-      return ok({ message: 'Campaign has been deleted successfully.' });
-    },
-  },
-];
+};

@@ -2,7 +2,7 @@ import { Refusal } from '../http/answer.ts';
 import {
   existing,
   type LinksContext,
-  type LinksRoute,
+  type LinksRoutes,
   listPage,
   members,
   ok,
@@ -44,79 +44,55 @@ function hexColor(body: Record<string, unknown>): string | undefined {
 }
 
 /** Implements: Link API > Channels. */
-export const channelRoutes: readonly LinksRoute[] = [
-  {
-    method: 'GET',
-    path: '/api/channels',
-    run: (context) =>
-      listPage(context, 'channels', context.store.channels.of(context.account.id), viewChannel),
+export const channelRoutes: LinksRoutes = {
+  'GET /api/channels': (context) =>
+    listPage(context, 'channels', context.store.channels.of(context.account.id), viewChannel),
+  'GET /api/channel/:id': (context, { id }) => {
+    const items = find(context, id)
+      .items.map((item) => viewItem(context, item.type, item.id))
+      .filter((item) => item !== undefined)
+      .toReversed();
+    return listPage(context, 'items', items, (item) => item);
   },
-  {
-    method: 'GET',
-    path: '/api/channel/:id',
-    run: (context, { id }) => {
-      const items = find(context, id)
-        .items.map((item) => viewItem(context, item.type, item.id))
-        .filter((item) => item !== undefined)
-        .toReversed();
-      return listPage(context, 'items', items, (item) => item);
-    },
+  'POST /api/channel/add': (context) => {
+    const body = members(context);
+    const channel = context.store.channels.add({
+      owner: context.account.id,
+      name: requiredText(body, 'name'),
+      description: optionalText(body, 'description') ?? '',
+      color: hexColor(body) ?? '#4C6FFF',
+      starred: optionalFlag(body, 'starred') ?? false,
+      items: [],
+    });
+    return ok(viewChannel(channel));
   },
-  {
-    method: 'POST',
-    path: '/api/channel/add',
-    run: (context) => {
-      const body = members(context);
-      const channel = context.store.channels.add({
-        owner: context.account.id,
-        name: requiredText(body, 'name'),
-        description: optionalText(body, 'description') ?? '',
-        color: hexColor(body) ?? '#4C6FFF',
-        starred: optionalFlag(body, 'starred') ?? false,
-        items: [],
-      });
-      return ok(viewChannel(channel));
-    },
+  'POST /api/channel/:channelid/assign/:type/:itemid': (context, { channelid, type, itemid }) => {
+    const channel = find(context, channelid);
+    if (type !== 'links' && type !== 'bio' && type !== 'qr')
+      throw new Refusal(400, 'The type must be links, bio or qr');
+    const id = Number(itemid);
+    existing(viewItem(context, type, id), 'Item');
+    // A channel contains an item at most once: assigning it again changes nothing.
+    if (!channel.items.some((item) => item.type === type && item.id === id))
+      channel.items.push({ type, id });
+    return ok({ message: 'Item successfully added to the channel.' });
   },
-  {
-    method: 'POST',
-    path: '/api/channel/:channelid/assign/:type/:itemid',
-    run: (context, { channelid, type, itemid }) => {
-      const channel = find(context, channelid);
-      if (type !== 'links' && type !== 'bio' && type !== 'qr')
-        throw new Refusal(400, 'The type must be links, bio or qr');
-      const id = Number(itemid);
-      existing(viewItem(context, type, id), 'Item');
-      // A channel contains an item at most once: assigning it again changes nothing.
-      if (!channel.items.some((item) => item.type === type && item.id === id))
-        channel.items.push({ type, id });
-      return ok({ message: 'Item successfully added to the channel.' });
-    },
+  'PUT /api/channel/:id/update': (context, { id }) => {
+    const channel = find(context, id);
+    const body = members(context);
+    if (body['name'] !== undefined && body['name'] !== null) requiredText(body, 'name');
+    // Atomic: all members are validated before the first one is written.
+    Object.assign(channel, {
+      name: optionalText(body, 'name') ?? channel.name,
+      description: optionalText(body, 'description') ?? channel.description,
+      color: hexColor(body) ?? channel.color,
+      starred: optionalFlag(body, 'starred') ?? channel.starred,
+    });
+    return ok({ message: 'Channel has been updated successfully.' });
   },
-  {
-    method: 'PUT',
-    path: '/api/channel/:id/update',
-    run: (context, { id }) => {
-      const channel = find(context, id);
-      const body = members(context);
-      if (body['name'] !== undefined && body['name'] !== null) requiredText(body, 'name');
-      // Atomic: all members are validated before the first one is written.
-      Object.assign(channel, {
-        name: optionalText(body, 'name') ?? channel.name,
-        description: optionalText(body, 'description') ?? channel.description,
-        color: hexColor(body) ?? channel.color,
-        starred: optionalFlag(body, 'starred') ?? channel.starred,
-      });
-      return ok({ message: 'Channel has been updated successfully.' });
-    },
+  'DELETE /api/channel/:id/delete': (context, { id }) => {
+    // The items are rows of other tables: only the assignments are removed.
+    context.store.channels.remove(context.account.id, find(context, id).id);
+    return ok({ message: 'Channel has been deleted successfully.' });
   },
-  {
-    method: 'DELETE',
-    path: '/api/channel/:id/delete',
-    run: (context, { id }) => {
-      // The items are rows of other tables: only the assignments are removed.
-      context.store.channels.remove(context.account.id, find(context, id).id);
-      return ok({ message: 'Channel has been deleted successfully.' });
-    },
-  },
-];
+};

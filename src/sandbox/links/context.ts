@@ -1,7 +1,7 @@
 import { readStamp } from '../clock.ts';
 import { type Answer, json, Refusal } from '../http/answer.ts';
 import { cutPage } from '../http/paging.ts';
-import type { Route, SandboxRequest } from '../http/router.ts';
+import type { Routes, SandboxRequest } from '../http/router.ts';
 import type { LinksStore, User } from './store.ts';
 
 /** The context of an endpoint of the link API: the store, and the account of the request's key. */
@@ -11,8 +11,8 @@ export interface LinksContext {
   readonly request: SandboxRequest;
 }
 
-/** One endpoint of the link API. */
-export type LinksRoute = Route<LinksContext>;
+/** Endpoints of the link API. */
+export type LinksRoutes = Routes<LinksContext>;
 
 /** Success with further members beside `error`. */
 export function ok(members: Record<string, unknown>): Answer {

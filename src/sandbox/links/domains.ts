@@ -1,7 +1,7 @@
 import { Refusal } from '../http/answer.ts';
 import {
   existing,
-  type LinksRoute,
+  type LinksRoutes,
   listPage,
   members,
   ok,
@@ -26,48 +26,32 @@ function redirects(body: Record<string, unknown>): { redirectroot?: string; redi
 }
 
 /** Implements: Link API > Branded domains. */
-export const domainRoutes: readonly LinksRoute[] = [
-  {
-    method: 'GET',
-    path: '/api/domains',
-    run: (context) =>
-      listPage(context, 'domains', context.store.domains.of(context.account.id), viewDomain),
+export const domainRoutes: LinksRoutes = {
+  'GET /api/domains': (context) =>
+    listPage(context, 'domains', context.store.domains.of(context.account.id), viewDomain),
+  'POST /api/domain/add': (context) => {
+    const body = members(context);
+    const domain = webAddress(requiredText(body, 'domain'), 'domain').replace(/\/+$/, '');
+    const { host } = new URL(domain);
+    const { domains } = context.store;
+    if (domains.all().some((other) => new URL(other.domain).host === host))
+      throw new Refusal(400, 'The domain has already been added');
+    // The documentation requires a domain that points to the service. The sandbox does not resolve names: it
+    // rejects only names that by definition never resolve.
+    if (/\.(invalid|test)$/.test(new URL(domain).hostname))
+      throw new Refusal(400, 'The domain does not point to our server yet');
+    const row = { owner: context.account.id, domain, redirectroot: '', redirect404: '' };
+    const { id } = domains.add({ ...row, ...redirects(body) });
+    return ok({ id });
   },
-  {
-    method: 'POST',
-    path: '/api/domain/add',
-    run: (context) => {
-      const body = members(context);
-      const domain = webAddress(requiredText(body, 'domain'), 'domain').replace(/\/+$/, '');
-      const { host } = new URL(domain);
-      const { domains } = context.store;
-      if (domains.all().some((other) => new URL(other.domain).host === host))
-        throw new Refusal(400, 'The domain has already been added');
-      // The documentation requires a domain that points to the service. The sandbox does not resolve names: it
-      // rejects only names that by definition never resolve.
-      if (/\.(invalid|test)$/.test(new URL(domain).hostname))
-        throw new Refusal(400, 'The domain does not point to our server yet');
-      const row = { owner: context.account.id, domain, redirectroot: '', redirect404: '' };
-      const { id } = domains.add({ ...row, ...redirects(body) });
-      return ok({ id });
-    },
+  'PUT /api/domain/:id/update': (context, { id }) => {
+    const domain = existing(context.store.domains.find(context.account.id, Number(id)), 'Domain');
+    Object.assign(domain, redirects(members(context)));
+    return ok({ message: 'Domain has been updated successfully.' });
   },
-  {
-    method: 'PUT',
-    path: '/api/domain/:id/update',
-    run: (context, { id }) => {
-      const domain = existing(context.store.domains.find(context.account.id, Number(id)), 'Domain');
-      Object.assign(domain, redirects(members(context)));
-      return ok({ message: 'Domain has been updated successfully.' });
-    },
+  'DELETE /api/domain/:id/delete': (context, { id }) => {
+    if (!context.store.domains.remove(context.account.id, Number(id)))
+      throw new Refusal(404, 'Domain does not exist');
+    return ok({ message: 'Domain has been deleted successfully.' });
   },
-  {
-    method: 'DELETE',
-    path: '/api/domain/:id/delete',
-    run: (context, { id }) => {
-      if (!context.store.domains.remove(context.account.id, Number(id)))
-        throw new Refusal(404, 'Domain does not exist');
-      return ok({ message: 'Domain has been deleted successfully.' });
-    },
-  },
-];
+};

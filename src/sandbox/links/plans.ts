@@ -3,7 +3,7 @@ import { Refusal } from '../http/answer.ts';
 import {
   adminOnly,
   existing,
-  type LinksRoute,
+  type LinksRoutes,
   members,
   now,
   ok,
@@ -26,38 +26,30 @@ function endOf(type: string, from: number): string | null {
 }
 
 /** Implements: Link API > Plans (admin only). */
-export const planRoutes: readonly LinksRoute[] = [
-  {
-    method: 'GET',
-    path: '/api/plans',
-    run: (context) => {
-      adminOnly(context);
-      return ok({ data: context.store.plans });
-    },
+export const planRoutes: LinksRoutes = {
+  'GET /api/plans': (context) => {
+    adminOnly(context);
+    return ok({ data: context.store.plans });
   },
-  {
-    method: 'PUT',
-    path: '/api/plan/:planid/user/:userid',
-    run: (context, { planid, userid }) => {
-      adminOnly(context);
-      const { store } = context;
-      const plan = existing(
-        store.plans.find((row) => row.id === Number(planid)),
-        'Plan',
-      );
-      const user = existing(
-        store.users.find((row) => row.id === Number(userid)),
-        'User',
-      );
-      const body = members(context);
-      const type = requiredText(body, 'type');
-      if (!['monthly', 'yearly', 'lifetime'].includes(type))
-        throw new Refusal(400, 'The type must be monthly, yearly or lifetime');
-      const expiration = optionalStamp(body, 'expiration');
-      user.planid = plan.id;
-      user.status = plan.free ? 'free' : 'pro';
-      user.expires = expiration ?? (plan.free ? null : endOf(type, now(context)));
-      return ok({ message: 'User has been subscribed to this plan.' });
-    },
+  'PUT /api/plan/:planid/user/:userid': (context, { planid, userid }) => {
+    adminOnly(context);
+    const { store } = context;
+    const plan = existing(
+      store.plans.find((row) => row.id === Number(planid)),
+      'Plan',
+    );
+    const user = existing(
+      store.users.find((row) => row.id === Number(userid)),
+      'User',
+    );
+    const body = members(context);
+    const type = requiredText(body, 'type');
+    if (!['monthly', 'yearly', 'lifetime'].includes(type))
+      throw new Refusal(400, 'The type must be monthly, yearly or lifetime');
+    const expiration = optionalStamp(body, 'expiration');
+    user.planid = plan.id;
+    user.status = plan.free ? 'free' : 'pro';
+    user.expires = expiration ?? (plan.free ? null : endOf(type, now(context)));
+    return ok({ message: 'User has been subscribed to this plan.' });
   },
-];
+};

@@ -6,7 +6,7 @@ import {
   emailAddress,
   existing,
   type LinksContext,
-  type LinksRoute,
+  type LinksRoutes,
   members,
   now,
   ok,
@@ -52,80 +52,60 @@ function newUsername(context: LinksContext, body: Record<string, unknown>): stri
 }
 
 /** Implements: Link API > Users (admin only). */
-export const userRoutes: readonly LinksRoute[] = [
-  {
-    method: 'GET',
-    path: '/api/users',
-    run: (context) => {
-      adminOnly(context);
-      const { filter, email } = context.request.query;
-      if (filter && !['admin', 'free', 'pro'].includes(filter))
-        throw new Refusal(400, 'The filter must be admin, free or pro');
-      const wanted = (user: User) =>
-        (!filter || (filter === 'admin' ? user.admin : user.status === filter)) &&
-        (!email || user.email.toLowerCase().includes(email.toLowerCase()));
-      const { store } = context;
-      const users = store.users.filter(wanted).toReversed();
-      return ok({ data: users.map((user) => viewUser(store, user)) });
-    },
+export const userRoutes: LinksRoutes = {
+  'GET /api/users': (context) => {
+    adminOnly(context);
+    const { filter, email } = context.request.query;
+    if (filter && !['admin', 'free', 'pro'].includes(filter))
+      throw new Refusal(400, 'The filter must be admin, free or pro');
+    const wanted = (user: User) =>
+      (!filter || (filter === 'admin' ? user.admin : user.status === filter)) &&
+      (!email || user.email.toLowerCase().includes(email.toLowerCase()));
+    const { store } = context;
+    const users = store.users.filter(wanted).toReversed();
+    return ok({ data: users.map((user) => viewUser(store, user)) });
   },
-  {
-    method: 'GET',
-    path: '/api/user/:id',
-    run: (context, { id }) => {
-      adminOnly(context);
-      return ok({ data: viewUser(context.store, find(context, id)) });
-    },
+  'GET /api/user/:id': (context, { id }) => {
+    adminOnly(context);
+    return ok({ data: viewUser(context.store, find(context, id)) });
   },
-  {
-    method: 'POST',
-    path: '/api/user/add',
-    run: (context) => {
-      adminOnly(context);
-      const body = members(context);
-      const { store } = context;
-      const username = newUsername(context, body);
-      const email = freeEmail(store, emailAddress(requiredText(body, 'email')));
-      const password = longEnough(requiredText(body, 'password'));
-      const plan = planOf(context, body);
-      const id = Math.max(...store.users.map((user) => user.id)) + 1;
-      store.users.push({
-        id,
-        email,
-        username,
-        password,
-        status: plan.free ? 'free' : 'pro',
-        admin: false,
-        expires: optionalStamp(body, 'expiration') ?? null,
-        registered: stamp(now(context)),
-        planid: plan.id,
-        apikey: keyOf(`${id} ${username}`),
-        keyExpired: false,
-      });
-      return ok({ message: 'User has been created successfully.', data: { id, email, username } });
-    },
+  'POST /api/user/add': (context) => {
+    adminOnly(context);
+    const body = members(context);
+    const { store } = context;
+    const username = newUsername(context, body);
+    const email = freeEmail(store, emailAddress(requiredText(body, 'email')));
+    const password = longEnough(requiredText(body, 'password'));
+    const plan = planOf(context, body);
+    const id = Math.max(...store.users.map((user) => user.id)) + 1;
+    store.users.push({
+      id,
+      email,
+      username,
+      password,
+      status: plan.free ? 'free' : 'pro',
+      admin: false,
+      expires: optionalStamp(body, 'expiration') ?? null,
+      registered: stamp(now(context)),
+      planid: plan.id,
+      apikey: keyOf(`${id} ${username}`),
+      keyExpired: false,
+    });
+    return ok({ message: 'User has been created successfully.', data: { id, email, username } });
   },
-  {
-    method: 'DELETE',
-    path: '/api/user/:id/delete',
-    run: (context, { id }) => {
-      adminOnly(context);
-      const user = find(context, id);
-      // Not in the documentation; without it, the gateway's account could delete itself.
-      if (user === context.account) throw new Refusal(400, 'You cannot delete your own account');
-      context.store.removeUser(user.id);
-      return ok({ message: 'User has been deleted successfully.' });
-    },
+  'DELETE /api/user/:id/delete': (context, { id }) => {
+    adminOnly(context);
+    const user = find(context, id);
+    // Not in the documentation; without it, the gateway's account could delete itself.
+    if (user === context.account) throw new Refusal(400, 'You cannot delete your own account');
+    context.store.removeUser(user.id);
+    return ok({ message: 'User has been deleted successfully.' });
   },
-  {
-    method: 'GET',
-    path: '/api/user/login/:id',
-    run: (context, { id }) => {
-      adminOnly(context);
-      const token = secret();
-      const until = now(context) + LOGIN_LIFETIME;
-      context.store.logins.set(token, { user: find(context, id).id, until });
-      return ok({ url: `${context.store.url}/login/sso/${token}` });
-    },
+  'GET /api/user/login/:id': (context, { id }) => {
+    adminOnly(context);
+    const token = secret();
+    const until = now(context) + LOGIN_LIFETIME;
+    context.store.logins.set(token, { user: find(context, id).id, until });
+    return ok({ url: `${context.store.url}/login/sso/${token}` });
   },
-];
+};

@@ -1,5 +1,5 @@
 import { json, Refusal } from '../http/answer.ts';
-import { findRoute, type Route, type SandboxRequest } from '../http/router.ts';
+import { type Routes, runRoute, type SandboxRequest } from '../http/router.ts';
 import type { ApiDefinition } from '../http/server.ts';
 import { marketPage } from '../pages/market.ts';
 import type { MarketStore, Seller } from './store.ts';
@@ -12,47 +12,28 @@ interface MarketContext {
 
 const success = (members: Record<string, unknown>) => json({ status: 'success', ...members });
 
-const ROUTES: readonly Route<MarketContext>[] = [
-  /** Implements: Marketplace API > Account details. */
-  {
-    method: 'GET',
-    path: '/api/account/details',
-    run: ({ seller }) => success({ data: seller.details }),
+const ROUTES: Routes<MarketContext> = {
+  // Implements: Marketplace API > Account details.
+  'GET /api/account/details': ({ seller }) => success({ data: seller.details }),
+  // Implements: Marketplace API > All items.
+  'GET /api/items/all': ({ seller }) => {
+    if (seller.items.length === 0) throw new Refusal(404, 'No items found');
+    return success({ items: seller.items });
   },
-  /** Implements: Marketplace API > All items. */
-  {
-    method: 'GET',
-    path: '/api/items/all',
-    run: ({ seller }) => {
-      if (seller.items.length === 0) throw new Refusal(404, 'No items found');
-      return success({ items: seller.items });
-    },
+  // Implements: Marketplace API > Single item.
+  'GET /api/items/item': ({ seller, parameter }) => {
+    const item = seller.items.find(({ id }) => String(id) === parameter('item_id'));
+    if (!item) throw new Refusal(404, 'Item Not Found');
+    return success({ item });
   },
-  /** Implements: Marketplace API > Single item. */
-  {
-    method: 'GET',
-    path: '/api/items/item',
-    run: ({ seller, parameter }) => {
-      const item = seller.items.find(({ id }) => String(id) === parameter('item_id'));
-      if (!item) throw new Refusal(404, 'Item Not Found');
-      return success({ item });
-    },
+  // Implements: Marketplace API > Purchase validation.
+  'POST /api/purchases/validation': ({ seller, parameter }) => {
+    const code = parameter('purchase_code')?.trim().toLowerCase();
+    const purchase = seller.purchases.find(({ purchase_code }) => purchase_code === code);
+    if (!purchase) throw new Refusal(404, 'Invalid purchase code');
+    return success({ data: { purchase } });
   },
-  /** Implements: Marketplace API > Purchase validation. */
-  {
-    method: 'POST',
-    path: '/api/purchases/validation',
-    run: ({ seller, parameter }) => {
-      const code = parameter('purchase_code')?.trim().toLowerCase();
-      const purchase = seller.purchases.find(({ purchase_code }) => purchase_code === code);
-      if (!purchase) throw new Refusal(404, 'Invalid purchase code');
-      return success({ data: { purchase } });
-    },
-  },
-];
-
-// Method and path of every endpoint, for the index page.
-const ENDPOINTS = ROUTES.map(({ method, path }) => ({ method, path }));
+};
 
 /** The marketplace API over its store. Implements: Marketplace API > Endpoints, Authentication. */
 export function marketApi(store: MarketStore): ApiDefinition {
@@ -66,12 +47,17 @@ export function marketApi(store: MarketStore): ApiDefinition {
     bucket: (key) => (owner(key) ? `key ${key}` : 'unknown'),
     failure: (message) => ({ status: 'error', msg: message }),
     run(request, key) {
-      const { route, params } = findRoute(ROUTES, request.method, request.path);
-      const seller = owner(key);
-      if (!seller) throw new Refusal(401, 'Invalid request');
-      return route.run({ seller, parameter: (name) => find(request, name) }, params);
+      return runRoute(ROUTES, request, {
+        // Checked by the endpoint: one that does not exist is reported first.
+        get seller() {
+          const seller = owner(key);
+          if (!seller) throw new Refusal(401, 'Invalid request');
+          return seller;
+        },
+        parameter: (name) => find(request, name),
+      });
     },
-    page: (request) => marketPage(store, request, ENDPOINTS),
+    page: (request) => marketPage(store, request, Object.keys(ROUTES)),
   };
 }
 

@@ -6,14 +6,15 @@ export function indexPage(given: {
   intro: string;
   url: string;
   example: string;
-  endpoints: readonly { method: string; path: string }[];
+  endpoints: readonly string[];
   /** Addresses of examples, as label and path. */
   look: readonly (readonly [string, string])[];
 }): Answer {
   const { title, intro, url, example, endpoints, look } = given;
-  const rows = endpoints.map(
-    ({ method, path }) => `<tr><td>${method}</td><td><code>${path}</code></td></tr>`,
-  );
+  const rows = endpoints.map((endpoint) => {
+    const [method, path] = endpoint.split(' ');
+    return `<tr><td>${method}</td><td><code>${path}</code></td></tr>`;
+  });
   const links = look.map(
     ([label, path]) => `<li><a href="${escapeHtml(url + path)}">${escapeHtml(label)}</a></li>`,
   );

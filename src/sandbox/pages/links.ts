@@ -6,97 +6,62 @@ import { drawQr } from '../media/qr-picture.ts';
 import { LINK_KEYS } from '../seed/people.ts';
 import { download } from './downloads.ts';
 import { indexPage } from './index-page.ts';
-import { type Page, shown, showPage } from './page.ts';
+import { type Pages, shown, showPage } from './page.ts';
 
-const PAGES: readonly Page<LinksStore>[] = [
-  {
-    method: 'GET',
-    path: '/login/sso/:token',
-    run: ({ store, request }, { token = '' }) => signIn(store, request, token),
+const PAGES: Pages<LinksStore> = {
+  'GET /login/sso/:token': ({ store, request }, { token = '' }) => signIn(store, request, token),
+  'GET /f/:alias': ({ store, request }, { alias }) =>
+    download(store, shown(store.files.all().find((row) => row.alias === alias)), request),
+  'GET /qr/:alias': ({ store, request }, { alias = '' }) => {
+    const bare = alias.replace(/\.(svg|png)$/, '');
+    const png = alias.endsWith('.png') || request.query['format'] === 'png';
+    const qr = shown(store.qrs.all().find((row) => row.alias === bare));
+    return drawQr(qr, png ? 'png' : 'svg');
   },
-  {
-    method: 'GET',
-    path: '/f/:alias',
-    run: ({ store, request }, { alias }) =>
-      download(store, shown(store.files.all().find((row) => row.alias === alias)), request),
+  'GET /l/:alias': ({ store }, { alias }) => {
+    const link = shown(store.links.all().find((row) => row.alias === alias));
+    const picture = `<img src="${store.url}/media/preview/${link.alias}.svg" alt="">`;
+    return plainPage(link.title, `${picture}<p>Leads to ${anchor(link.target ?? '')}</p>`);
   },
-  {
-    method: 'GET',
-    path: '/qr/:alias',
-    run: ({ store, request }, { alias = '' }) => {
-      const bare = alias.replace(/\.(svg|png)$/, '');
-      const png = alias.endsWith('.png') || request.query['format'] === 'png';
-      const qr = shown(store.qrs.all().find((row) => row.alias === bare));
-      return drawQr(qr, png ? 'png' : 'svg');
-    },
+  'GET /bio/:alias': ({ store }, { alias }) => {
+    const bio = shown(store.bios.all().find((row) => row.alias === alias));
+    const links = store.links.of(bio.owner).filter(({ title }) => title.startsWith(bio.title));
+    const items = links.map((link) => `<li>${anchor(`${store.url}/l/${link.alias}`)}</li>`);
+    const picture = `<img src="${store.url}/media/preview/${bio.alias}.svg" alt="">`;
+    return plainPage(bio.title, `${picture}<ul>${items.join('')}</ul>`);
   },
-  {
-    method: 'GET',
-    path: '/l/:alias',
-    run: ({ store }, { alias }) => {
-      const link = shown(store.links.all().find((row) => row.alias === alias));
-      const picture = `<img src="${store.url}/media/preview/${link.alias}.svg" alt="">`;
-      return plainPage(link.title, `${picture}<p>Leads to ${anchor(link.target ?? '')}</p>`);
-    },
+  'GET /campaign/:campaignid': ({ store }, { campaignid }) => {
+    const campaign = shown(
+      store.campaigns.all().find((row) => row.id === Number(campaignid) && row.public),
+    );
+    return plainPage(campaign.name, linkList(store, campaign.links));
   },
-  {
-    method: 'GET',
-    path: '/bio/:alias',
-    run: ({ store }, { alias }) => {
-      const bio = shown(store.bios.all().find((row) => row.alias === alias));
-      const links = store.links.of(bio.owner).filter(({ title }) => title.startsWith(bio.title));
-      const items = links.map((link) => `<li>${anchor(`${store.url}/l/${link.alias}`)}</li>`);
-      const picture = `<img src="${store.url}/media/preview/${bio.alias}.svg" alt="">`;
-      return plainPage(bio.title, `${picture}<ul>${items.join('')}</ul>`);
-    },
+  'GET /r/:slug': ({ store }, { slug }) => {
+    const campaign = shown(store.campaigns.all().find((row) => row.slug === slug));
+    return plainPage(campaign.name, `<p>Rotates among</p>${linkList(store, campaign.links)}`);
   },
-  {
-    method: 'GET',
-    path: '/campaign/:campaignid',
-    run: ({ store }, { campaignid }) => {
-      const campaign = shown(
-        store.campaigns.all().find((row) => row.id === Number(campaignid) && row.public),
-      );
-      return plainPage(campaign.name, linkList(store, campaign.links));
-    },
+  'GET /media/:kind/:file': ({ store }, { kind, file = '' }) => {
+    const name = file.replace(/\.svg$/, '');
+    if (!isPictureKind(kind)) throw new Refusal(404, 'There is no such picture');
+    const rows = [...store.links.all(), ...store.bios.all()];
+    const label =
+      kind === 'avatar'
+        ? store.users.find((user) => user.username === name)?.username
+        : rows.find((row) => row.alias === name)?.title;
+    return drawPicture(kind, name, unescapeHtml(shown(label)));
   },
-  {
-    method: 'GET',
-    path: '/r/:slug',
-    run: ({ store }, { slug }) => {
-      const campaign = shown(store.campaigns.all().find((row) => row.slug === slug));
-      return plainPage(campaign.name, `<p>Rotates among</p>${linkList(store, campaign.links)}`);
-    },
-  },
-  {
-    method: 'GET',
-    path: '/media/:kind/:file',
-    run: ({ store }, { kind, file = '' }) => {
-      const name = file.replace(/\.svg$/, '');
-      if (!isPictureKind(kind)) throw new Refusal(404, 'There is no such picture');
-      const rows = [...store.links.all(), ...store.bios.all()];
-      const label =
-        kind === 'avatar'
-          ? store.users.find((user) => user.username === name)?.username
-          : rows.find((row) => row.alias === name)?.title;
-      return drawPicture(kind, name, unescapeHtml(shown(label)));
-    },
-  },
-];
+};
 
 /** The pages of the link service, outside /api. */
 export function linksPage(
   store: LinksStore,
   request: SandboxRequest,
-  endpoints: readonly { method: string; path: string }[],
+  endpoints: readonly string[],
 ): Promise<Answer> {
-  return showPage([index(store, endpoints), ...PAGES], store, request);
+  return showPage({ ...index(store, endpoints), ...PAGES }, store, request);
 }
 
-function index(
-  store: LinksStore,
-  endpoints: readonly { method: string; path: string }[],
-): Page<LinksStore> {
+function index(store: LinksStore, endpoints: readonly string[]): Pages<LinksStore> {
   const [user] = store.users;
   const qr = store.qrs.all().find(({ type }) => type === 'link');
   const look = [
@@ -107,9 +72,7 @@ function index(
     ['An avatar', `/media/avatar/${user?.username}.svg`],
   ] as const;
   return {
-    method: 'GET',
-    path: '/',
-    run: () =>
+    'GET /': () =>
       indexPage({
         title: 'Link management, sandbox',
         intro: 'The link management API with the data of a small design studio.',

@@ -1,22 +1,21 @@
 import { type Answer, escapeHtml, htmlPage, Refusal } from '../http/answer.ts';
-import { findRoute, type Route, type SandboxRequest } from '../http/router.ts';
+import { type Routes, runRoute, type SandboxRequest } from '../http/router.ts';
 
-/** A page outside /api. */
-export type Page<Store> = Route<
+/** Pages outside /api. */
+export type Pages<Store> = Routes<
   { store: Store; request: SandboxRequest },
   Answer | Promise<Answer>
 >;
 
 /** The page or picture for a path; a refusal is a page too. */
 export async function showPage<Store>(
-  pages: readonly Page<Store>[],
+  pages: Pages<Store>,
   store: Store,
   request: SandboxRequest,
 ): Promise<Answer> {
   try {
     const method = request.method === 'HEAD' ? 'GET' : request.method;
-    const { route, params } = findRoute(pages, method, request.path);
-    return await route.run({ store, request }, params);
+    return await runRoute(pages, { method, path: request.path }, { store, request });
   } catch (error) {
     const [status, message] =
       error instanceof Refusal

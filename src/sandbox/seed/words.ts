@@ -17,8 +17,19 @@ export const ASSETS = words.assets as unknown as readonly Pair[];
 /** Channels of the studio: name, description, colour. */
 export const CHANNELS = words.channels as unknown as readonly (readonly [string, string, string])[];
 
-/** Where the studio prints a QR code; people with accounts, as in their addresses; its campaigns. */
-export const { places: PLACES, people: PEOPLE, campaigns: CAMPAIGNS } = words;
+/** Its call-to-action overlays: type and name. */
+export const OVERLAYS = words.overlays as unknown as readonly Pair[];
+
+/** Its files: name, file name, content. */
+export const FILES = words.files as unknown as readonly (readonly [string, string, string])[];
+
+/** Where the studio prints a QR code; people with accounts, as in their addresses; its campaigns and splash pages. */
+export const {
+  places: PLACES,
+  people: PEOPLE,
+  campaigns: CAMPAIGNS,
+  splashPages: SPLASHES,
+} = words;
 
 /** The three kinds of media of an item. */
 export type Kind = 'image' | 'video' | 'audio';

@@ -1,7 +1,7 @@
 import { readStamp, stamp } from '../../clock.ts';
 import { Refusal } from '../../http/answer.ts';
 import { cutPage } from '../../http/paging.ts';
-import { type LinksContext, type LinksRoute, now, ok } from '../context.ts';
+import { type LinksContext, type LinksRoutes, now, ok } from '../context.ts';
 import { aliasOf, type LinksStore, type StoredFile } from '../store.ts';
 
 function shortUrl(store: LinksStore, file: StoredFile): string {
@@ -44,52 +44,44 @@ function downloadLimit(given: string | undefined): number | null {
 }
 
 /** Implements: Link API > Files. */
-export const fileRoutes: readonly LinksRoute[] = [
-  {
-    method: 'GET',
-    path: '/api/files',
-    run: (context) => {
-      const { store, account, request } = context;
-      const search = (request.query['name'] ?? '').toLowerCase();
-      const files = store.files
-        .of(account.id)
-        .filter(({ name }) => name.toLowerCase().includes(search));
-      const page = cutPage(files, request, store.maxLimit);
-      // The only list with its pagination members at the top level.
-      return ok({
-        ...page.members,
-        list: page.rows.map((file) => {
-          const { id, name, downloads, date } = file;
-          return { id, name, downloads, shorturl: shortUrl(store, file), date };
-        }),
-      });
-    },
+export const fileRoutes: LinksRoutes = {
+  'GET /api/files': (context) => {
+    const { store, account, request } = context;
+    const search = (request.query['name'] ?? '').toLowerCase();
+    const files = store.files
+      .of(account.id)
+      .filter(({ name }) => name.toLowerCase().includes(search));
+    const page = cutPage(files, request, store.maxLimit);
+    // The only list with its pagination members at the top level.
+    return ok({
+      ...page.members,
+      list: page.rows.map((file) => {
+        const { id, name, downloads, date } = file;
+        return { id, name, downloads, shorturl: shortUrl(store, file), date };
+      }),
+    });
   },
-  {
-    method: 'POST',
-    path: '/api/files/upload/:filename',
-    run: (context, { filename = '' }) => {
-      const { store, account, request } = context;
-      const { query, bytes, spool } = request;
-      if (!/^[^\\/]+\.[a-z0-9]{1,10}$/i.test(filename))
-        throw new Refusal(400, 'The file name must include an extension');
-      if (!spool && bytes.length === 0) throw new Refusal(400, 'The file is empty');
-      const alias = freeAlias(context, query['custom']);
-      const file = store.files.add({
-        owner: account.id,
-        name: query['name'] || filename,
-        filename,
-        alias: alias ?? '',
-        domain: ownDomain(context, query['domain']),
-        content: spool ?? bytes,
-        downloads: 0,
-        password: query['password'] || null,
-        expiry: lastDay(query['expiry']),
-        maxdownloads: downloadLimit(query['maxdownloads']),
-        date: stamp(now(context)),
-      });
-      file.alias ||= aliasOf(`file ${file.id}`);
-      return ok({ id: file.id, shorturl: shortUrl(store, file) });
-    },
+  'POST /api/files/upload/:filename': (context, { filename = '' }) => {
+    const { store, account, request } = context;
+    const { query, bytes, spool } = request;
+    if (!/^[^\\/]+\.[a-z0-9]{1,10}$/i.test(filename))
+      throw new Refusal(400, 'The file name must include an extension');
+    if (!spool && bytes.length === 0) throw new Refusal(400, 'The file is empty');
+    const alias = freeAlias(context, query['custom']);
+    const file = store.files.add({
+      owner: account.id,
+      name: query['name'] || filename,
+      filename,
+      alias: alias ?? '',
+      domain: ownDomain(context, query['domain']),
+      content: spool ?? bytes,
+      downloads: 0,
+      password: query['password'] || null,
+      expiry: lastDay(query['expiry']),
+      maxdownloads: downloadLimit(query['maxdownloads']),
+      date: stamp(now(context)),
+    });
+    file.alias ||= aliasOf(`file ${file.id}`);
+    return ok({ id: file.id, shorturl: shortUrl(store, file) });
   },
-];
+};

@@ -2,7 +2,7 @@ import { stamp } from '../../clock.ts';
 import { Refusal } from '../../http/answer.ts';
 import {
   existing,
-  type LinksRoute,
+  type LinksRoutes,
   listPage,
   members,
   now,
@@ -29,55 +29,39 @@ export const PIXEL_TYPES = [
 ] as const;
 
 /** Implements: Link API > Pixels. */
-export const pixelRoutes: readonly LinksRoute[] = [
-  {
-    method: 'GET',
-    path: '/api/pixels',
-    run: (context) =>
-      listPage(
-        context,
-        'pixels',
-        context.store.pixels.of(context.account.id),
-        ({ id, type, name, tag, date }) => ({ id, type, name, tag, date }),
-      ),
+export const pixelRoutes: LinksRoutes = {
+  'GET /api/pixels': (context) =>
+    listPage(
+      context,
+      'pixels',
+      context.store.pixels.of(context.account.id),
+      ({ id, type, name, tag, date }) => ({ id, type, name, tag, date }),
+    ),
+  'POST /api/pixel/add': (context) => {
+    const body = members(context);
+    const type = requiredText(body, 'type');
+    if (!PIXEL_TYPES.some((known) => known === type))
+      throw new Refusal(400, `The type must be one of ${PIXEL_TYPES.join(', ')}`);
+    const { id } = context.store.pixels.add({
+      owner: context.account.id,
+      type,
+      name: requiredText(body, 'name'),
+      tag: requiredText(body, 'tag'),
+      date: stamp(now(context)),
+    });
+    return ok({ id });
   },
-  {
-    method: 'POST',
-    path: '/api/pixel/add',
-    run: (context) => {
-      const body = members(context);
-      const type = requiredText(body, 'type');
-      if (!PIXEL_TYPES.some((known) => known === type))
-        throw new Refusal(400, `The type must be one of ${PIXEL_TYPES.join(', ')}`);
-      const { id } = context.store.pixels.add({
-        owner: context.account.id,
-        type,
-        name: requiredText(body, 'name'),
-        tag: requiredText(body, 'tag'),
-        date: stamp(now(context)),
-      });
-      return ok({ id });
-    },
+  'PUT /api/pixel/:id/update': (context, { id }) => {
+    const pixel = existing(context.store.pixels.find(context.account.id, Number(id)), 'Pixel');
+    const body = members(context);
+    const tag = requiredText(body, 'tag');
+    pixel.name = optionalText(body, 'name') || pixel.name;
+    pixel.tag = tag;
+    return ok({ message: 'Pixel has been updated successfully.' });
   },
-  {
-    method: 'PUT',
-    path: '/api/pixel/:id/update',
-    run: (context, { id }) => {
-      const pixel = existing(context.store.pixels.find(context.account.id, Number(id)), 'Pixel');
-      const body = members(context);
-      const tag = requiredText(body, 'tag');
-      pixel.name = optionalText(body, 'name') || pixel.name;
-      pixel.tag = tag;
-      return ok({ message: 'Pixel has been updated successfully.' });
-    },
+  'DELETE /api/pixel/:id/delete': (context, { id }) => {
+    if (!context.store.pixels.remove(context.account.id, Number(id)))
+      throw new Refusal(404, 'Pixel does not exist');
+    return ok({ message: 'Pixel has been deleted successfully.' });
   },
-  {
-    method: 'DELETE',
-    path: '/api/pixel/:id/delete',
-    run: (context, { id }) => {
-      if (!context.store.pixels.remove(context.account.id, Number(id)))
-        throw new Refusal(404, 'Pixel does not exist');
-      return ok({ message: 'Pixel has been deleted successfully.' });
-    },
-  },
-];
+};

@@ -3,7 +3,7 @@ import { Refusal } from '../../http/answer.ts';
 import {
   existing,
   type LinksContext,
-  type LinksRoute,
+  type LinksRoutes,
   listPage,
   members,
   now,
@@ -53,72 +53,52 @@ function picture(body: Record<string, unknown>): string | undefined {
 }
 
 /** Implements: Link API > QR codes. */
-export const qrRoutes: readonly LinksRoute[] = [
-  {
-    method: 'GET',
-    path: '/api/qr',
-    run: (context) =>
-      listPage(context, 'qrs', context.store.qrs.of(context.account.id), (row) =>
-        viewQr(context.store, row),
-      ),
+export const qrRoutes: LinksRoutes = {
+  'GET /api/qr': (context) =>
+    listPage(context, 'qrs', context.store.qrs.of(context.account.id), (row) =>
+      viewQr(context.store, row),
+    ),
+  'GET /api/qr/:id': (context, { id }) => {
+    const qr = find(context, id);
+    return ok({ details: viewQr(context.store, qr), data: qr.stats });
   },
-  {
-    method: 'GET',
-    path: '/api/qr/:id',
-    run: (context, { id }) => {
-      const qr = find(context, id);
-      return ok({ details: viewQr(context.store, qr), data: qr.stats });
-    },
+  'POST /api/qr/add': (context) => {
+    const { store, account } = context;
+    const body = members(context);
+    const type = requiredText(body, 'type');
+    qrContent(type, body['data']);
+    const date = stamp(now(context));
+    const qr = store.qrs.add({
+      owner: account.id,
+      alias: '',
+      name: optionalText(body, 'name') || `QR code ${date}`,
+      type,
+      data: body['data'],
+      background: color(body, 'background') ?? 'rgb(255,255,255)',
+      foreground: color(body, 'foreground') ?? 'rgb(0,0,0)',
+      logo: picture(body) || null,
+      scans: 0,
+      date,
+      stats: noScans(),
+    });
+    qr.alias = aliasOf(`qr ${qr.id}`);
+    return ok({ id: qr.id, link: viewQr(store, qr).link });
   },
-  {
-    method: 'POST',
-    path: '/api/qr/add',
-    run: (context) => {
-      const { store, account } = context;
-      const body = members(context);
-      const type = requiredText(body, 'type');
-      qrContent(type, body['data']);
-      const date = stamp(now(context));
-      const qr = store.qrs.add({
-        owner: account.id,
-        alias: '',
-        name: optionalText(body, 'name') || `QR code ${date}`,
-        type,
-        data: body['data'],
-        background: color(body, 'background') ?? 'rgb(255,255,255)',
-        foreground: color(body, 'foreground') ?? 'rgb(0,0,0)',
-        logo: picture(body) || null,
-        scans: 0,
-        date,
-        stats: noScans(),
-      });
-      qr.alias = aliasOf(`qr ${qr.id}`);
-      return ok({ id: qr.id, link: viewQr(store, qr).link });
-    },
+  'PUT /api/qr/:id/update': (context, { id }) => {
+    const qr = find(context, id);
+    const body = members(context);
+    // With a type, the data are of that type; without one, the type is unchanged.
+    const type = optionalText(body, 'type') ?? qr.type;
+    qrContent(type, body['data']);
+    const background = color(body, 'background') ?? qr.background;
+    const foreground = color(body, 'foreground') ?? qr.foreground;
+    const logo = picture(body);
+    Object.assign(qr, { type, data: body['data'], background, foreground });
+    if (logo !== undefined) qr.logo = logo || null;
+    return ok({ message: 'QR code has been updated successfully.' });
   },
-  {
-    method: 'PUT',
-    path: '/api/qr/:id/update',
-    run: (context, { id }) => {
-      const qr = find(context, id);
-      const body = members(context);
-      // With a type, the data are of that type; without one, the type is unchanged.
-      const type = optionalText(body, 'type') ?? qr.type;
-      qrContent(type, body['data']);
-      const background = color(body, 'background') ?? qr.background;
-      const foreground = color(body, 'foreground') ?? qr.foreground;
-      const logo = picture(body);
-      Object.assign(qr, { type, data: body['data'], background, foreground });
-      if (logo !== undefined) qr.logo = logo || null;
-      return ok({ message: 'QR code has been updated successfully.' });
-    },
+  'DELETE /api/qr/:id/delete': (context, { id }) => {
+    context.store.qrs.remove(context.account.id, find(context, id).id);
+    return ok({ message: 'QR code has been deleted successfully.' });
   },
-  {
-    method: 'DELETE',
-    path: '/api/qr/:id/delete',
-    run: (context, { id }) => {
-      context.store.qrs.remove(context.account.id, find(context, id).id);
-      return ok({ message: 'QR code has been deleted successfully.' });
-    },
-  },
-];
+};
