@@ -1,8 +1,6 @@
 import SchemaBuilder from '@pothos/core';
 import ErrorsPlugin from '@pothos/plugin-errors';
 import RelayPlugin from '@pothos/plugin-relay';
-import { type AtOnce, andThen } from '../scheduling/at-once.ts';
-import type { Known, List, Row } from '../upstream/request.ts';
 import { accessPlugin } from './access.ts';
 import type { GraphContext } from './context.ts';
 import { semanticNonNullPlugin } from './directives/semantic-non-null.ts';
@@ -147,23 +145,3 @@ export const databaseId = {
   nullable: false,
   description: 'ID in the upstream API.',
 } as const;
-
-/**
- * Resolves a member of a row: without cost if it is known, otherwise from the row's list. After a mutation, a
- * member is known if its response or its input contained it.
- */
-export function lazily<R extends Row, Member extends keyof R & string>(
-  list: List<R>,
-  member: Member,
-): (row: Known<R>, args: unknown, context: GraphContext) => AtOnce<R[Member] | null> {
-  return (row, _args, { links }) => {
-    const known = row[member];
-    if (known !== undefined) return known as R[Member];
-    return andThen(links.find(list, row.id), (found) => found?.[member] ?? null);
-  };
-}
-
-/** Options of a field that another one has replaced under a consistent name. */
-export function renamedTo(name: string): { readonly deprecationReason: string } {
-  return { deprecationReason: `Renamed to \`${name}\`.` };
-}

@@ -5,17 +5,19 @@ import { type AtOnce, andThen } from '../scheduling/at-once.ts';
 import type { CountPoint, StepSize, StepSpan } from '../upstream/count-history.ts';
 import { access } from './access.ts';
 import { builder } from './builder.ts';
+import { enumOf } from './fields.ts';
 
 /** The number of steps of each size that are kept. */
 const kept: Readonly<Record<StepSize, number>> = { HOUR: 720, DAY: 400 };
 
-const HistoryStepRef = builder.enumType('HistoryStep', {
-  description: 'The length of a step of a history. Steps are in UTC.',
-  values: {
-    HOUR: { description: `An hour. The last ${kept.HOUR} hours are kept, which are 30 days.` },
-    DAY: { description: `A day. The last ${kept.DAY} days are kept.` },
-  } satisfies Record<StepSize, { description: string }>,
-});
+const HistoryStepRef = enumOf<StepSize>(
+  'HistoryStep',
+  'The length of a step of a history. Steps are in UTC.',
+  {
+    HOUR: `An hour. The last ${kept.HOUR} hours are kept, which are 30 days.`,
+    DAY: `A day. The last ${kept.DAY} days are kept.`,
+  },
+);
 
 const HistoryPointRef = builder.objectRef<CountPoint>('HistoryPoint').implement({
   description: 'The value of a count in one step of its history.',

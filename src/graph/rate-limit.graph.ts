@@ -1,13 +1,11 @@
 import { DEFAULT_CLASS } from '../auth/caller-class.ts';
 import { builder } from './builder.ts';
+import { enumOf, shown } from './fields.ts';
 
 /** The two upstreams, as arguments and results name them. */
-export const UpstreamNameRef = builder.enumType('UpstreamName', {
-  description: 'The two upstream REST APIs.',
-  values: {
-    LINKS: { description: 'The link-management API.' },
-    MARKET: { description: 'The marketplace API.' },
-  },
+export const UpstreamNameRef = enumOf('UpstreamName', 'The two upstream REST APIs.', {
+  LINKS: 'The link-management API.',
+  MARKET: 'The marketplace API.',
 });
 
 interface RateLimit {
@@ -34,13 +32,9 @@ const QuotaRef = builder.objectRef<QuotaShown>('Quota').implement({
   description:
     'The limit of a class of callers for one upstream API in a sliding minute, and what of it is used; for an API with another window, that window at the same rate.',
   fields: (t) => ({
-    limit: t.exposeInt('limit', {
-      nullable: false,
-      description: 'Maximum number of requests of all callers of the class in the window.',
-    }),
-    used: t.exposeInt('used', {
-      nullable: false,
-      description: 'Number of requests that count against the limit now. Cache hits do not count.',
+    ...shown(t, 'Int!', {
+      limit: 'Maximum number of requests of all callers of the class in the window.',
+      used: 'Number of requests that count against the limit now. Cache hits do not count.',
     }),
     remaining: t.int({
       nullable: false,
@@ -58,17 +52,10 @@ const QuotaRef = builder.objectRef<QuotaShown>('Quota').implement({
 const RateLimitRef = builder.objectRef<RateLimit>('RateLimit').implement({
   description: 'The rate limit budget of one upstream API, for the credential of this caller.',
   fields: (t) => ({
-    limit: t.exposeInt('limit', {
-      nullable: false,
-      description: 'Maximum number of requests per window; 0 if the API is not configured.',
-    }),
-    remaining: t.exposeInt('remaining', {
-      nullable: false,
-      description: 'Number of requests that can be sent now.',
-    }),
-    available: t.exposeInt('available', {
-      nullable: false,
-      description:
+    ...shown(t, 'Int!', {
+      limit: 'Maximum number of requests per window; 0 if the API is not configured.',
+      remaining: 'Number of requests that can be sent now.',
+      available:
         'Number of requests that reads of this caller can send now: `remaining` without those that are reserved for writes and for callers that have sent fewer. In a live query, it is the number for a caller that has sent nothing. Costs no upstream request.',
     }),
     callerClass: t.exposeString('callerClass', {
@@ -86,14 +73,10 @@ const RateLimitRef = builder.objectRef<RateLimit>('RateLimit').implement({
       description:
         'Number of requests that count against the limit now, including those of other programs that use the same key.',
     }),
-    resetAt: t.expose('resetAt', {
-      type: 'DateTime',
-      description:
+    ...shown(t, 'DateTime', {
+      resetAt:
         'Time at which the whole limit is available again if no further request is sent; null if it is available now.',
-    }),
-    upstreamResetAt: t.expose('upstreamResetAt', {
-      type: 'DateTime',
-      description:
+      upstreamResetAt:
         'Time at which the API begins a new window, by the headers of its latest response; null if they do not say, or it has passed. It can be earlier than `resetAt`: the gateway counts each request for a whole window. Costs no upstream request.',
     }),
     windowSeconds: t.exposeFloat('windowSeconds', {
@@ -101,13 +84,9 @@ const RateLimitRef = builder.objectRef<RateLimit>('RateLimit').implement({
       description:
         'Length of the window in seconds; 0 if the API is not configured. Costs no upstream request.',
     }),
-    queued: t.exposeInt('queued', {
-      nullable: false,
-      description: 'Number of requests that wait for a free slot.',
-    }),
-    cost: t.exposeInt('cost', {
-      nullable: false,
-      description: 'Number of upstream requests that this operation sent to this API.',
+    ...shown(t, 'Int!', {
+      queued: 'Number of requests that wait for a free slot.',
+      cost: 'Number of upstream requests that this operation sent to this API.',
     }),
   }),
 });

@@ -1,89 +1,58 @@
 import { type InputIssue, type InputIssueCode, InvalidInput, UpstreamRejected } from '../errors.ts';
-import type { Write } from '../upstream/request.ts';
 import { builder } from './builder.ts';
-import { InputChecks } from './checks.ts';
-import { Conflict } from './expectation.ts';
+import { enumOf, shown } from './fields.ts';
 import { encodeGlobalId } from './ids/global-id.ts';
 import { UpstreamNameRef } from './rate-limit.graph.ts';
+import { Conflict } from './rows/expectation.ts';
 
 const ErrorRef = builder.interfaceRef<Error>('Error').implement({
   description:
     'A rejected mutation, with a reason that a form can show to the user. All other failures are GraphQL errors.',
-  fields: (t) => ({
-    message: t.exposeString('message', {
-      nullable: false,
-      description: 'What is wrong, as a sentence for the user.',
-    }),
-  }),
+  fields: (t) => shown(t, 'String!', { message: 'What is wrong, as a sentence for the user.' }),
 });
 
 /** The type of `InputIssue.code`. The description of each code lists its `params`. */
-const InputIssueCodeRef = builder.enumType('InputIssueCode', {
-  description:
-    'What is wrong with an input value. The description of each code lists its `params`, if it has any.',
-  values: {
-    REQUIRED: { description: 'The value is missing or is not a string.' },
-    REQUIRED_ANY_OF: {
-      description: 'At least one of several values is required. `members`: their names, as a list.',
-    },
-    BLANK: { description: 'The value is blank.' },
-    EMPTY: {
-      description: 'The value is empty: a file of 0 bytes, or `fields` without a non-empty member.',
-    },
-    TOO_SHORT: { description: 'The value has too few characters. `min`: the minimum.' },
-    TOO_LONG: { description: 'The value is too long. `maxBytes`: the maximum, in bytes of UTF-8.' },
-    TOO_LARGE: { description: 'The file is too large for a mutation. `maxBytes`: the maximum.' },
-    OUT_OF_RANGE: { description: 'The number is too small. `min`: the minimum.' },
-    NOT_IN_FUTURE: { description: 'The time is in the past.' },
-    INVALID_ID: {
-      description:
-        'The value is not an ID, or is the ID of another type. `type`: the required type.',
-    },
-    INVALID_CHARACTERS: {
-      description:
-        'The value contains a character that is not a letter, a digit or an allowed sign. `signs`: the allowed signs, as one string.',
-    },
-    INVALID_EMAIL: { description: 'The value is not an email address.' },
-    INVALID_URL: { description: 'The value is not an http or https URL.' },
-    INVALID_DOMAIN: { description: 'The value is not an http or https URL without a path.' },
-    INVALID_COLOR: {
-      description: 'The value is not a color. `format`: `#RRGGBB` or `rgb(r,g,b)`.',
-    },
-    INVALID_PICTURE: {
-      description:
-        'The value is not the path or URL of an image. `formats`: the allowed file extensions, as a list.',
-    },
-    INVALID_PHONE: { description: 'The value is not a phone number.' },
-    INVALID_DATE: { description: 'The value is not a date of the form `YYYY-MM-DD`.' },
-    INVALID_FILENAME: {
-      description:
-        'The value is not a file name with an extension, or has characters that file names cannot have.',
-    },
-    NOT_FOR_TYPE: {
-      description:
-        'The data has a member that this type of QR code does not accept. `type`: the type; `members`: the accepted members, as a list.',
-    },
-    UNKNOWN_OPTION: {
-      description:
-        '`PUT /files/:filename` has no such option. `options`: the existing options, as a list.',
-    },
-    REPEATED_OPTION: {
-      description: 'An option of `PUT /files/:filename` is set more than once.',
-    },
-    INVALID_OPERATION: {
-      description: 'The text is not an operation that a job can execute.',
-    },
-  } satisfies Record<InputIssueCode, { description: string }>,
-});
+const InputIssueCodeRef = enumOf<InputIssueCode>(
+  'InputIssueCode',
+  'What is wrong with an input value. The description of each code lists its `params`, if it has any.',
+  {
+    REQUIRED: 'The value is missing or is not a string.',
+    REQUIRED_ANY_OF:
+      'At least one of several values is required. `members`: their names, as a list.',
+    BLANK: 'The value is blank.',
+    EMPTY: 'The value is empty: a file of 0 bytes, or `fields` without a non-empty member.',
+    TOO_SHORT: 'The value has too few characters. `min`: the minimum.',
+    TOO_LONG: 'The value is too long. `maxBytes`: the maximum, in bytes of UTF-8.',
+    TOO_LARGE: 'The file is too large for a mutation. `maxBytes`: the maximum.',
+    OUT_OF_RANGE: 'The number is too small. `min`: the minimum.',
+    NOT_IN_FUTURE: 'The time is in the past.',
+    INVALID_ID: 'The value is not an ID, or is the ID of another type. `type`: the required type.',
+    INVALID_CHARACTERS:
+      'The value contains a character that is not a letter, a digit or an allowed sign. `signs`: the allowed signs, as one string.',
+    INVALID_EMAIL: 'The value is not an email address.',
+    INVALID_URL: 'The value is not an http or https URL.',
+    INVALID_DOMAIN: 'The value is not an http or https URL without a path.',
+    INVALID_COLOR: 'The value is not a color. `format`: `#RRGGBB` or `rgb(r,g,b)`.',
+    INVALID_PICTURE:
+      'The value is not the path or URL of an image. `formats`: the allowed file extensions, as a list.',
+    INVALID_PHONE: 'The value is not a phone number.',
+    INVALID_DATE: 'The value is not a date of the form `YYYY-MM-DD`.',
+    INVALID_FILENAME:
+      'The value is not a file name with an extension, or has characters that file names cannot have.',
+    NOT_FOR_TYPE:
+      'The data has a member that this type of QR code does not accept. `type`: the type; `members`: the accepted members, as a list.',
+    UNKNOWN_OPTION:
+      '`PUT /files/:filename` has no such option. `options`: the existing options, as a list.',
+    REPEATED_OPTION: 'An option of `PUT /files/:filename` is set more than once.',
+    INVALID_OPERATION: 'The text is not an operation that a job can execute.',
+  },
+);
 
 const InputIssueRef = builder.objectRef<InputIssue>('InputIssue').implement({
   description: 'A validation error of an input.',
   fields: (t) => ({
-    path: t.field({
-      type: ['String'],
-      nullable: false,
-      description: 'Path of the value, starting with the argument, e.g. `["input", "email"]`.',
-      resolve: (issue) => [...issue.path],
+    ...shown(t, '[String!]!', {
+      path: 'Path of the value, starting with the argument, e.g. `["input", "email"]`.',
     }),
     code: t.expose('code', {
       type: InputIssueCodeRef,
@@ -165,7 +134,8 @@ interface Deleted {
   readonly id: number;
 }
 
-const DeletedRef = builder.objectRef<Deleted>('Deleted').implement({
+/** The type of a row that was deleted. */
+export const DeletedRef = builder.objectRef<Deleted>('Deleted').implement({
   description: 'An object that was deleted.',
   fields: (t) => ({
     deletedId: t.id({
@@ -184,7 +154,7 @@ const DeletedRef = builder.objectRef<Deleted>('Deleted').implement({
 type ErrorClass = new (...args: never[]) => Error;
 
 /** The errors that any mutation can return. */
-const refusals = [InvalidInput, UpstreamRejected];
+export const refusals = [InvalidInput, UpstreamRejected];
 
 /**
  * Options of a mutation that returns a union: the changed object of `type`, or the errors that a form can show.
@@ -206,33 +176,4 @@ export function resultOf<T>(type: T, name: string, errors: readonly ErrorClass[]
       },
     },
   };
-}
-
-/** The same for an update that can have an expectation. */
-export function updateResultOf<T>(type: T, name: string) {
-  return resultOf(type, name, [...refusals, Conflict]);
-}
-
-/** The argument that `builder.mutationFields` passes to its callback. */
-type MutationFields = Parameters<Parameters<typeof builder.mutationFields>[0]>[0];
-
-/** A mutation that deletes a row of a type by its id. Costs 1 upstream request. */
-export function deletion(
-  t: MutationFields,
-  typename: string,
-  remove: (id: number) => Write<{ readonly id: number }>,
-  { description, result, which }: Readonly<Record<'description' | 'result' | 'which', string>>,
-) {
-  return t.field({
-    ...resultOf(DeletedRef, result),
-    description,
-    args: { id: t.arg.id({ required: true, description: which }) },
-    resolve: async (_root, args, { links }) => {
-      const checks = new InputChecks();
-      const id = checks.id('id', typename, args.id);
-      checks.done();
-      await links.write(remove(id));
-      return { typename, id };
-    },
-  });
 }

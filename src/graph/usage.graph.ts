@@ -3,6 +3,7 @@ import { firstOfMonth, KEPT_DAYS } from '../usage/usage.ts';
 import type { UsageDimension, UsageGroup, UsageReport } from '../usage/usage-report.ts';
 import { DAY_MS } from '../usage/usage-row.ts';
 import { builder } from './builder.ts';
+import { enumOf, shown } from './fields.ts';
 import { UpstreamNameRef } from './rate-limit.graph.ts';
 
 /** Maximum number of rows of a response. */
@@ -17,53 +18,36 @@ const dimensions: Readonly<Record<string, UsageDimension>> = {
   OPERATION: 'operation',
 };
 
-const UsageDimensionRef = builder.enumType('UsageDimension', {
-  description: 'What requests are counted by.',
-  values: {
-    DAY: { description: 'The day in UTC.' },
-    UPSTREAM: { description: 'The API to which they are sent.' },
-    RESOURCE: { description: 'The resource of the API, such as `channels`.' },
-    CLASS: { description: 'The class of the caller that caused them.' },
-    CALLER: { description: 'The caller that caused them.' },
-    OPERATION: { description: 'The name of the operation.' },
-  },
+const UsageDimensionRef = enumOf('UsageDimension', 'What requests are counted by.', {
+  DAY: 'The day in UTC.',
+  UPSTREAM: 'The API to which they are sent.',
+  RESOURCE: 'The resource of the API, such as `channels`.',
+  CLASS: 'The class of the caller that caused them.',
+  CALLER: 'The caller that caused them.',
+  OPERATION: 'The name of the operation.',
 });
 
 const UsageRowRef = builder.objectRef<UsageGroup>('UsageRow').implement({
   description:
     'Upstream requests of one group. The members that the rows are not grouped by are null.',
   fields: (t) => ({
-    day: t.expose('day', {
-      type: 'Date',
-      description: 'The day in UTC; null if rows are not grouped by it.',
-    }),
+    ...shown(t, 'Date', { day: 'The day in UTC; null if rows are not grouped by it.' }),
     upstream: t.expose('upstream', {
       type: UpstreamNameRef,
       description: 'The upstream API; null if rows are not grouped by it.',
     }),
-    resource: t.exposeString('resource', {
-      description:
-        'The resource of the API, such as `channels`; null if rows are not grouped by it.',
-    }),
-    callerClass: t.exposeString('callerClass', {
-      description:
+    ...shown(t, 'String', {
+      resource: 'The resource of the API, such as `channels`; null if rows are not grouped by it.',
+      callerClass:
         'The class of the caller; `(refreshes)` for requests that no caller waits for. Null if rows are not grouped by it.',
-    }),
-    caller: t.exposeString('caller', {
-      description:
+      caller:
         'The caller that caused the requests; `(refreshes)` for requests that no caller waits for, `(others)` for callers that are counted together because there are more than about 2000 rows on a day. Null if rows are not grouped by it.',
-    }),
-    operation: t.exposeString('operation', {
-      description:
+      operation:
         'The name of the operation; `(unnamed)` for operations without a name, `(others)` for those that are counted together. Null if rows are not grouped by it.',
     }),
-    calls: t.exposeInt('calls', {
-      nullable: false,
-      description: 'Number of requests that were sent.',
-    }),
-    saved: t.exposeInt('saved', {
-      nullable: false,
-      description:
+    ...shown(t, 'Int!', {
+      calls: 'Number of requests that were sent.',
+      saved:
         'Number of requests that the cache and requests in flight have avoided. It can be up to a minute late, and after a crash the last minute is missing.',
     }),
   }),
@@ -94,13 +78,9 @@ const UsageRef = builder.objectRef<UsageReport>('Usage').implement({
       description: 'Number of all rows.',
       resolve: ({ groups }) => groups.length,
     }),
-    calls: t.exposeInt('calls', {
-      nullable: false,
-      description: 'Number of all requests that were sent in the period.',
-    }),
-    saved: t.exposeInt('saved', {
-      nullable: false,
-      description: 'Number of all requests that were avoided in the period.',
+    ...shown(t, 'Int!', {
+      calls: 'Number of all requests that were sent in the period.',
+      saved: 'Number of all requests that were avoided in the period.',
     }),
   }),
 });

@@ -1,5 +1,6 @@
 import type { ObjectRef } from '@pothos/core';
 import { builder } from '../graph/builder.ts';
+import { type Described, type FieldsOf, shown } from '../graph/fields.ts';
 import { AccountRef, AccountStatusRef } from './account/account.graph.ts';
 import type { Account } from './account/account.ts';
 import { UserRef } from './account/user.graph.ts';
@@ -18,14 +19,34 @@ import { slugOf } from './slug.ts';
 
 type PreviousTypes = typeof builder.$inferSchemaTypes;
 
+/** The shown members of a row before an update, by their type, each with its description. */
+type Before<R> = {
+  readonly [T in 'String' | 'Int' | 'Boolean']?: Described<R, T>;
+};
+
+const FREE = 'Costs no upstream request.';
+
 /**
  * Adds `previous` to a type. What it returns has no `id`: a client's cache would take it for the object as it is now,
  * and mix the two.
  */
-function addPrevious<Shape, R extends object>(
-  of: ObjectRef<PreviousTypes, Shape>,
-  type: ObjectRef<PreviousTypes, R>,
+function addPrevious<R extends object>(
+  of: ObjectRef<PreviousTypes, unknown>,
+  description: string,
+  members: Before<R>,
+  others: (t: FieldsOf<R>) => ReturnType<typeof shown> = () => ({}),
 ): void {
+  const type = builder.objectRef<R>(`Previous${(of as { readonly name: string }).name}`).implement({
+    description: `${description} ${FREE}`,
+    fields: (t) => {
+      const byType = Object.entries(members) as [keyof Before<R>, Record<string, string>][];
+      const fields = byType.map(([name, texts]) => {
+        const all = Object.entries(texts).map(([member, says]) => [member, `${says} ${FREE}`]);
+        return shown(t, name, Object.fromEntries(all) as Described<R, typeof name>);
+      });
+      return Object.assign({}, ...fields, others(t));
+    },
+  });
   builder.objectField(of, 'previous', (t) =>
     t.field({
       type,
@@ -37,118 +58,73 @@ function addPrevious<Shape, R extends object>(
   );
 }
 
-const PreviousAccountRef = builder.objectRef<Account>('PreviousAccount').implement({
-  description: 'The account as it was before an update. Costs no upstream request.',
-  fields: (t) => ({
-    email: t.exposeString('email', {
-      description: 'Email address; null if the API did not provide it. Costs no upstream request.',
-    }),
-  }),
+addPrevious<Account>(AccountRef, 'The account as it was before an update.', {
+  String: { email: 'Email address; null if the API did not provide it.' },
 });
-addPrevious(AccountRef, PreviousAccountRef);
 
-const PreviousDomainRef = builder.objectRef<BrandedDomain>('PreviousBrandedDomain').implement({
-  description: 'A branded domain as it was before an update. Costs no upstream request.',
-  fields: (t) => ({
-    redirectRoot: t.exposeString('redirectRoot', {
-      description:
-        'URL to which the domain itself redirected; null or empty if it did not. Costs no upstream request.',
-    }),
-    redirect404: t.exposeString('redirect404', {
-      description:
-        'URL to which unknown paths redirected; null or empty if they did not. Costs no upstream request.',
-    }),
-  }),
+addPrevious<BrandedDomain>(BrandedDomainRef, 'A branded domain as it was before an update.', {
+  String: {
+    redirectRoot: 'URL to which the domain itself redirected; null or empty if it did not.',
+    redirect404: 'URL to which unknown paths redirected; null or empty if they did not.',
+  },
 });
-addPrevious(BrandedDomainRef, PreviousDomainRef);
 
-const PreviousCampaignRef = builder.objectRef<Campaign>('PreviousCampaign').implement({
-  description: 'A campaign as it was before an update. Costs no upstream request.',
-  fields: (t) => ({
-    name: t.exposeString('name', {
-      description: 'Name; null if it had none. Costs no upstream request.',
-    }),
-    public: t.exposeBoolean('public', {
-      description:
-        'Whether the list of links was public; null if the API did not provide it. Costs no upstream request.',
-    }),
+addPrevious<Campaign>(
+  CampaignRef,
+  'A campaign as it was before an update.',
+  {
+    String: { name: 'Name; null if it had none.' },
+    Boolean: {
+      public: 'Whether the list of links was public; null if the API did not provide it.',
+    },
+  },
+  (t) => ({
     slug: t.string({
-      description:
-        'Last part of the rotator’s URL; null if it had no rotator. Costs no upstream request.',
+      description: `Last part of the rotator’s URL; null if it had no rotator. ${FREE}`,
       resolve: ({ rotatorUrl }) => slugOf(rotatorUrl),
     }),
   }),
-});
-addPrevious(CampaignRef, PreviousCampaignRef);
+);
 
-const PreviousChannelRef = builder.objectRef<Channel>('PreviousChannel').implement({
-  description: 'A channel as it was before an update. Costs no upstream request.',
-  fields: (t) => ({
-    name: t.exposeString('name', {
-      description: 'Name; null if it had none. Costs no upstream request.',
-    }),
-    description: t.exposeString('description', {
-      description: 'Text about the channel; null if it had none. Costs no upstream request.',
-    }),
-    color: t.exposeString('color', {
-      description:
-        'Color of the badge as `#RRGGBB`; null for the default color. Costs no upstream request.',
-    }),
-    starred: t.exposeBoolean('starred', {
-      description:
-        'Whether the channel was a favorite; null if the API did not provide it. Costs no upstream request.',
-    }),
-  }),
+addPrevious<Channel>(ChannelRef, 'A channel as it was before an update.', {
+  String: {
+    name: 'Name; null if it had none.',
+    description: 'Text about the channel; null if it had none.',
+    color: 'Color of the badge as `#RRGGBB`; null for the default color.',
+  },
+  Boolean: {
+    starred: 'Whether the channel was a favorite; null if the API did not provide it.',
+  },
 });
-addPrevious(ChannelRef, PreviousChannelRef);
 
-const PreviousPixelRef = builder.objectRef<Pixel>('PreviousPixel').implement({
-  description: 'A tracking pixel as it was before an update. Costs no upstream request.',
-  fields: (t) => ({
-    name: t.exposeString('name', {
-      description: 'Name; null if it had none. Costs no upstream request.',
-    }),
-    tag: t.exposeString('tag', {
-      description:
-        'The pixel’s ID at its provider; null if the API did not provide it. Costs no upstream request.',
-    }),
-  }),
+addPrevious<Pixel>(PixelRef, 'A tracking pixel as it was before an update.', {
+  String: {
+    name: 'Name; null if it had none.',
+    tag: 'The pixel’s ID at its provider; null if the API did not provide it.',
+  },
 });
-addPrevious(PixelRef, PreviousPixelRef);
 
-const PreviousQrCodeRef = builder.objectRef<QrCode>('PreviousQrCode').implement({
-  description:
-    'A QR code as it was before an update. The API does not return the content and the appearance of a QR code. Costs no upstream request.',
-  fields: (t) => ({
-    link: t.exposeString('link', {
-      description:
-        'URL of the QR code; null if the API did not provide it. Costs no upstream request.',
-    }),
-    scans: t.exposeInt('scans', {
-      description:
-        'Number of scans; null if the API did not provide it. Costs no upstream request.',
-    }),
-  }),
-});
-addPrevious(QrCodeRef, PreviousQrCodeRef);
+addPrevious<QrCode>(
+  QrCodeRef,
+  'A QR code as it was before an update. The API does not return the content and the appearance of a QR code.',
+  {
+    String: { link: 'URL of the QR code; null if the API did not provide it.' },
+    Int: { scans: 'Number of scans; null if the API did not provide it.' },
+  },
+);
 
-const PreviousUserRef = builder.objectRef<User>('PreviousUser').implement({
-  description: 'A user as it was before a subscription. Costs no upstream request.',
-  fields: (t) => ({
-    planId: t.exposeInt('planId', {
-      description:
-        'The `databaseId` of the plan; null if the user had none. Costs no upstream request.',
-    }),
+addPrevious<User>(
+  UserRef,
+  'A user as it was before a subscription.',
+  { Int: { planId: 'The `databaseId` of the plan; null if the user had none.' } },
+  (t) => ({
     status: t.expose('status', {
       type: AccountStatusRef,
-      description:
-        'Kind of the account; null if the API sent an unknown value. Costs no upstream request.',
+      description: `Kind of the account; null if the API sent an unknown value. ${FREE}`,
     }),
     expiresAt: t.expose('expires', {
       type: 'DateTime',
-      description:
-        'Time at which the plan expired; null if it did not expire. Costs no upstream request.',
+      description: `Time at which the plan expired; null if it did not expire. ${FREE}`,
     }),
   }),
-});
-addPrevious(UserRef, PreviousUserRef);
+);

@@ -1,4 +1,5 @@
 import { builder, databaseId } from '../graph/builder.ts';
+import { enumOf, shown } from '../graph/fields.ts';
 import { amountFilter, choiceFilter, textFilter, timeFilter } from '../graph/lists/filters.ts';
 import { listField } from '../graph/lists/list-field.ts';
 import { byId, byText, byTime } from '../graph/lists/orders.ts';
@@ -7,14 +8,15 @@ import { loopTurns } from '../scheduling/loop-turns.ts';
 import { textOfHtml } from './html-text.ts';
 import { type Item, type ItemMedia, type ItemMediaKind, type ItemPrice, items } from './item.ts';
 
-const ItemMediaKindRef = builder.enumType('ItemMediaKind', {
-  description: 'The kind of media of an item’s preview.',
-  values: {
-    IMAGE: { description: 'An image preview.' },
-    VIDEO: { description: 'A video, with or without sound.' },
-    AUDIO: { description: 'An audio preview.' },
-  } satisfies Record<ItemMediaKind, { description: string }>,
-});
+const ItemMediaKindRef = enumOf<ItemMediaKind>(
+  'ItemMediaKind',
+  'The kind of media of an item’s preview.',
+  {
+    IMAGE: 'An image preview.',
+    VIDEO: 'A video, with or without sound.',
+    AUDIO: 'An audio preview.',
+  },
+);
 
 const ItemMediaRef = builder.objectRef<ItemMedia>('ItemMedia').implement({
   description: 'Previews of an item.',
@@ -24,37 +26,23 @@ const ItemMediaRef = builder.objectRef<ItemMedia>('ItemMedia').implement({
       nullable: false,
       description: 'Kind of media, derived from the previews because the API does not provide it.',
     }),
-    thumbnail: t.exposeString('thumbnail', {
-      description: 'URL of a small image; null if there is none.',
+    ...shown(t, 'String', {
+      thumbnail: 'URL of a small image; null if there is none.',
+      previewImage: 'URL of a large image; null for audio.',
+      previewVideo: 'URL of a video; null for all other kinds of media.',
+      previewAudio: 'URL of an audio file; null for all other kinds of media.',
     }),
-    previewImage: t.exposeString('previewImage', {
-      description: 'URL of a large image; null for audio.',
-    }),
-    previewVideo: t.exposeString('previewVideo', {
-      description: 'URL of a video; null for all other kinds of media.',
-    }),
-    previewAudio: t.exposeString('previewAudio', {
-      description: 'URL of an audio file; null for all other kinds of media.',
-    }),
-    screenshots: t.field({
-      type: ['String'],
-      nullable: false,
-      description: 'URLs of screenshots; empty if there are none.',
-      resolve: (media) => [...media.screenshots],
-    }),
+    ...shown(t, '[String!]!', { screenshots: 'URLs of screenshots; empty if there are none.' }),
   }),
 });
 
 const ItemPriceRef = builder.objectRef<ItemPrice>('ItemPrice').implement({
   description: 'Prices of an item by license, in the item’s `currency`.',
-  fields: (t) => ({
-    regular: t.exposeFloat('regular', {
-      description: 'Price of a regular license; null if not offered.',
+  fields: (t) =>
+    shown(t, 'Float', {
+      regular: 'Price of a regular license; null if not offered.',
+      extended: 'Price of an extended license; null if not offered.',
     }),
-    extended: t.exposeFloat('extended', {
-      description: 'Price of an extended license; null if not offered.',
-    }),
-  }),
 });
 
 /** Characters of HTML that are converted at once: a longer text waits for a turn, since there can be hundreds. */
@@ -69,10 +57,8 @@ builder.node(ItemRef, {
   loadWithoutCache: (id, { market }) => market.find(items, id),
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
-    name: t.exposeString('name', {
-      description: 'Name of the item; null if the API does not provide it.',
-    }),
-    description: t.exposeString('description', {
+    ...shown(t, 'String', {
+      name: 'Name of the item; null if the API does not provide it.',
       description: 'Description, which can contain HTML; null if the item has none.',
     }),
     descriptionText: t.string({
@@ -85,30 +71,18 @@ builder.node(ItemRef, {
         return loopTurns.turn(viewer.name).then(() => textOfHtml(description));
       },
     }),
-    category: t.exposeString('category', {
-      description: 'Category on the marketplace; null if it has none.',
+    ...shown(t, 'String', {
+      category: 'Category on the marketplace; null if it has none.',
+      subCategory: 'Subcategory on the marketplace; null if it has none.',
     }),
-    subCategory: t.exposeString('subCategory', {
-      description: 'Subcategory on the marketplace; null if it has none.',
+    ...shown(t, '[String!]!', {
+      options: 'Options that the seller selected; empty if there are none.',
     }),
-    options: t.field({
-      type: ['String'],
-      nullable: false,
-      description: 'Options that the seller selected; empty if there are none.',
-      resolve: (item) => [...item.options],
+    ...shown(t, 'String', {
+      version: 'Version of the item, e.g. `1.0.0`; null if it has none.',
+      demoLink: 'URL of a demo; null if it has none.',
     }),
-    version: t.exposeString('version', {
-      description: 'Version of the item, e.g. `1.0.0`; null if it has none.',
-    }),
-    demoLink: t.exposeString('demoLink', {
-      description: 'URL of a demo; null if it has none.',
-    }),
-    tags: t.field({
-      type: ['String'],
-      nullable: false,
-      description: 'Tags; empty if there are none.',
-      resolve: (item) => [...item.tags],
-    }),
+    ...shown(t, '[String!]!', { tags: 'Tags; empty if there are none.' }),
     media: t.expose('media', {
       type: ItemMediaRef,
       description: 'Previews; null if the item has none.',
@@ -120,9 +94,8 @@ builder.node(ItemRef, {
     currency: t.exposeString('currency', {
       description: 'Currency code of the prices; null if the API does not provide it.',
     }),
-    publishedAt: t.expose('publishedAt', {
-      type: 'DateTime',
-      description: 'Publication time; null if the API does not provide it.',
+    ...shown(t, 'DateTime', {
+      publishedAt: 'Publication time; null if the API does not provide it.',
     }),
   }),
 });

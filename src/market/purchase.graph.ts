@@ -1,6 +1,7 @@
 import { BadUserInput, GatewayError } from '../errors.ts';
-import { builder, renamedTo } from '../graph/builder.ts';
+import { builder } from '../graph/builder.ts';
 import type { GraphContext } from '../graph/context.ts';
+import { createdTime, shown } from '../graph/fields.ts';
 import { decodeSealed, encodeSealed } from '../graph/ids/global-id.ts';
 import { countRefused } from '../graph/ids/refused.ts';
 import type { AtOnce } from '../scheduling/at-once.ts';
@@ -24,10 +25,7 @@ builder.node(PurchaseRef, {
   },
   loadWithoutCache: (code, { market }) => (code === null ? null : market.read(purchase(code))),
   fields: (t) => ({
-    code: t.exposeString('code', {
-      nullable: false,
-      description: 'The code that the buyer received.',
-    }),
+    ...shown(t, 'String!', { code: 'The code that the buyer received.' }),
     licenseType: t.exposeString('licenseType', {
       description: 'License as the API names it; null if the API does not provide it.',
     }),
@@ -50,16 +48,7 @@ builder.node(PurchaseRef, {
       description:
         'Whether the buyer has downloaded the item; null if the API does not provide it.',
     }),
-    createdAt: t.expose('date', {
-      type: 'DateTime',
-      description:
-        'Time of the purchase; null if the API does not provide it. Costs no extra upstream request.',
-    }),
-    date: t.expose('date', {
-      type: 'DateTime',
-      description: 'Time of the purchase; null if the API does not provide it.',
-      ...renamedTo('createdAt'),
-    }),
+    ...createdTime(t, ({ date }) => date, 'Time of the purchase'),
   }),
 });
 

@@ -1,32 +1,24 @@
 import { builder } from '../graph/builder.ts';
+import { shown } from '../graph/fields.ts';
 import { historyArguments, historyCost, historyType, spanOf } from '../graph/history.graph.ts';
 import { type Seller, type SellerProfile, type SocialLink, seller } from './seller.ts';
 
 const SocialLinkRef = builder.objectRef<SocialLink>('SocialLink').implement({
   description: 'A social network profile of the seller.',
-  fields: (t) => ({
-    network: t.exposeString('network', {
-      nullable: false,
-      description: 'Name of the social network as the API spells it.',
+  fields: (t) =>
+    shown(t, 'String!', {
+      network: 'Name of the social network as the API spells it.',
+      path: 'Path or URL of the profile, as the seller entered it.',
     }),
-    path: t.exposeString('path', {
-      nullable: false,
-      description: 'Path or URL of the profile, as the seller entered it.',
-    }),
-  }),
 });
 
 const SellerProfileRef = builder.objectRef<SellerProfile>('SellerProfile').implement({
   description: 'The public profile of a seller.',
   fields: (t) => ({
-    heading: t.exposeString('heading', {
-      description: 'Headline; null if there is none.',
-    }),
-    description: t.exposeString('description', {
+    ...shown(t, 'String', {
+      heading: 'Headline; null if there is none.',
       description: 'Description of the seller; null if there is none.',
-    }),
-    contactEmail: t.exposeString('contactEmail', {
-      description: 'Email address for buyers; null if there is none.',
+      contactEmail: 'Email address for buyers; null if there is none.',
     }),
     socialLinks: t.field({
       type: [SocialLinkRef],
@@ -34,11 +26,9 @@ const SellerProfileRef = builder.objectRef<SellerProfile>('SellerProfile').imple
       description: 'Social network profiles; empty if there are none.',
       resolve: (profile) => [...profile.socialLinks],
     }),
-    avatar: t.exposeString('avatar', {
-      description: 'URL of the profile picture; null if there is none.',
-    }),
-    cover: t.exposeString('cover', {
-      description: 'URL of the cover image; null if there is none.',
+    ...shown(t, 'String', {
+      avatar: 'URL of the profile picture; null if there is none.',
+      cover: 'URL of the cover image; null if there is none.',
     }),
   }),
 });
@@ -59,20 +49,12 @@ builder.node(SellerRef, {
   },
   loadWithoutCache: (id, { market }) => (id === SELLER_ID ? market.read(seller) : null),
   fields: (t) => ({
-    firstName: t.exposeString('firstName', {
-      description: 'First name; null if the API does not provide it.',
-    }),
-    lastName: t.exposeString('lastName', {
-      description: 'Last name; null if the API does not provide it.',
-    }),
-    fullName: t.exposeString('fullName', {
-      description: 'Full name; null if the API does not provide it.',
-    }),
-    username: t.exposeString('username', {
-      description: 'User name on the marketplace; null if the API does not provide it.',
-    }),
-    email: t.exposeString('email', {
-      description: 'Private email address of the account; null if the API does not provide it.',
+    ...shown(t, 'String', {
+      firstName: 'First name; null if the API does not provide it.',
+      lastName: 'Last name; null if the API does not provide it.',
+      fullName: 'Full name; null if the API does not provide it.',
+      username: 'User name on the marketplace; null if the API does not provide it.',
+      email: 'Private email address of the account; null if the API does not provide it.',
     }),
     balance: t.exposeFloat('balance', {
       description:
@@ -85,9 +67,8 @@ builder.node(SellerRef, {
       type: SellerProfileRef,
       description: 'Public profile; null if the seller has none.',
     }),
-    registeredAt: t.expose('registeredAt', {
-      type: 'DateTime',
-      description: 'Registration time; null if the API does not provide it.',
+    ...shown(t, 'DateTime', {
+      registeredAt: 'Registration time; null if the API does not provide it.',
     }),
   }),
 });

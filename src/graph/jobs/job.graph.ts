@@ -2,39 +2,27 @@ import { isFinal, type JobError, type JobProgress, type JobRecord } from '../../
 import { windowOfRows } from '../../upstream/lists/window.ts';
 import { builder, connectionOf } from '../builder.ts';
 import type { GraphContext } from '../context.ts';
+import { enumOf, shown } from '../fields.ts';
 import { parseId } from '../ids/global-id.ts';
 import { Connection } from '../rows/connection.ts';
 
-const JobStateRef = builder.enumType('JobState', {
-  description: 'How far a job is, or how it has ended.',
-  values: {
-    QUEUED: { description: 'It has not started: its time has not come.' },
-    RUNNING: { description: 'It is executed, also while it waits for slots of the rate limit.' },
-    PAUSED: {
-      description:
-        'It does nothing until it is resumed: its caller has paused it, or `error` says why.',
-    },
-    DONE: { description: 'It is complete.' },
-    FAILED: {
-      description: 'It ended before it was complete; `error` says why. Its output is kept.',
-    },
-    CANCELED: { description: 'It was canceled. Its output is kept.' },
-    EXPIRED: { description: 'It ended long ago, and its output was deleted.' },
-  },
+const JobStateRef = enumOf('JobState', 'How far a job is, or how it has ended.', {
+  QUEUED: 'It has not started: its time has not come.',
+  RUNNING: 'It is executed, also while it waits for slots of the rate limit.',
+  PAUSED: 'It does nothing until it is resumed: its caller has paused it, or `error` says why.',
+  DONE: 'It is complete.',
+  FAILED: 'It ended before it was complete; `error` says why. Its output is kept.',
+  CANCELED: 'It was canceled. Its output is kept.',
+  EXPIRED: 'It ended long ago, and its output was deleted.',
 });
 
 const JobErrorRef = builder.objectRef<JobError>('JobError').implement({
   description: 'Why a job has failed or is paused.',
-  fields: (t) => ({
-    code: t.exposeString('code', {
-      nullable: false,
-      description: 'What is wrong, as a code: those of errors, and `JOB_STORAGE_FULL`.',
+  fields: (t) =>
+    shown(t, 'String!', {
+      code: 'What is wrong, as a code: those of errors, and `JOB_STORAGE_FULL`.',
+      message: 'What is wrong, as a sentence.',
     }),
-    message: t.exposeString('message', {
-      nullable: false,
-      description: 'What is wrong, as a sentence.',
-    }),
-  }),
 });
 
 const JobSpanRef = builder
@@ -72,10 +60,7 @@ builder.node(JobRef, {
       description: 'How far it is, or how it has ended.',
       resolve: ({ state }) => state,
     }),
-    name: t.exposeString('name', {
-      nullable: false,
-      description: 'The list that it reads, such as `channels`.',
-    }),
+    ...shown(t, 'String!', { name: 'The list that it reads, such as `channels`.' }),
     createdAt: t.field({
       type: 'DateTime',
       nullable: false,

@@ -4,22 +4,15 @@ import type { JobRecord } from '../../jobs/job.ts';
 import { builder } from '../builder.ts';
 import { fault, InputChecks } from '../checks.ts';
 import type { GraphContext } from '../context.ts';
+import { enumOf } from '../fields.ts';
 import { parseId } from '../ids/global-id.ts';
 import { nameOfKey } from '../keyed/keyed-fields.ts';
 import { resultOf } from '../result.ts';
 import { JobRef } from './job.graph.ts';
 
-const JobFormatRef = builder.enumType('JobFormat', {
-  description: 'The format of the output of an export.',
-  values: {
-    JSONL: {
-      description: 'A JSON object in each line, one for each item.',
-    },
-    CSV: {
-      description:
-        'A table as in RFC 4180, with a header; a list within an item is a text of JSON. Texts that a spreadsheet would take for formulas begin with an apostrophe.',
-    },
-  } satisfies Record<ExportFormat, { description: string }>,
+const JobFormatRef = enumOf<ExportFormat>('JobFormat', 'The format of the output of an export.', {
+  JSONL: 'A JSON object in each line, one for each item.',
+  CSV: 'A table as in RFC 4180, with a header; a list within an item is a text of JSON. Texts that a spreadsheet would take for formulas begin with an apostrophe.',
 });
 
 const StartExportInput = builder.inputType('StartExportInput', {

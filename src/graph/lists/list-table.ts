@@ -2,6 +2,7 @@ import type { EnumRef, InputRef } from '@pothos/core';
 import type { ListOrder, ListView } from '../../upstream/lists/views/view.ts';
 import type { Row } from '../../upstream/request.ts';
 import { builder } from '../builder.ts';
+import { enumOf } from '../fields.ts';
 import type { ArgBuilder, Args, Given, ListFilter } from './filters.ts';
 import { fold } from './fold.ts';
 import type { OrderField } from './orders.ts';
@@ -24,19 +25,14 @@ export interface ListTableOptions<R extends Row> {
   readonly filters?: readonly ListFilter<R>[];
 }
 
-const OrderDirectionRef = builder.enumType('OrderDirection', {
-  description:
-    'The direction of an order. Items without a value come last in both. Costs the same in both.',
-  values: {
-    ASC: {
-      description:
-        'The smallest, earliest or alphabetically first value first. Costs nothing itself.',
-    },
-    DESC: {
-      description: 'The largest, latest or alphabetically last value first. Costs nothing itself.',
-    },
-  } as const,
-});
+const OrderDirectionRef = enumOf(
+  'OrderDirection',
+  'The direction of an order. Items without a value come last in both. Costs the same in both.',
+  {
+    ASC: 'The smallest, earliest or alphabetically first value first. Costs nothing itself.',
+    DESC: 'The largest, latest or alphabetically last value first. Costs nothing itself.',
+  },
+);
 
 /** A value of an order argument. */
 interface GivenOrder {

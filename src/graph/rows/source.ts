@@ -17,12 +17,11 @@ import type { Window } from '../../upstream/lists/walk.ts';
 import { readAll, readWindow, type WindowArguments } from '../../upstream/lists/window.ts';
 import type { Access, PlannedMode } from '../../upstream/operation.ts';
 import type { Call, Known, List, Read, Row, Write } from '../../upstream/request.ts';
-import type { Expectation } from '../expectation.ts';
 import { withCandidateIds } from '../ids/candidate-ids.ts';
 import { type Seal, sealOf } from '../ids/seal.ts';
 import { type Fingerprints, fingerprintsOf } from '../keyed/fingerprint.ts';
 import { Connection } from './connection.ts';
-import { guardedWrite } from './guarded-write.ts';
+import { type Expectation, guardedWrite } from './expectation.ts';
 import { WantedRows } from './wanted-rows.ts';
 
 /** Maximum number of rows of windows resolved in one turn of the event loop, so that other work does not wait. */

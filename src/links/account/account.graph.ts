@@ -1,7 +1,7 @@
-import { builder, databaseId, renamedTo } from '../../graph/builder.ts';
-import { InputChecks } from '../../graph/checks.ts';
+import { builder, databaseId } from '../../graph/builder.ts';
+import { changeField } from '../../graph/change.ts';
 import type { GraphContext } from '../../graph/context.ts';
-import { resultOf } from '../../graph/result.ts';
+import { enumOf, renamedTime } from '../../graph/fields.ts';
 import { type AtOnce, andThen } from '../../scheduling/at-once.ts';
 import {
   type Account,
@@ -12,20 +12,17 @@ import {
 } from './account.ts';
 
 /** The type of `Account.status` and `User.status`. */
-export const AccountStatusRef = builder.enumType('AccountStatus', {
-  description: 'The kind of an account.',
-  values: {
-    FREE: { description: 'On a free plan.' },
-    PRO: { description: 'On a paid plan.' },
-    ADMIN: { description: 'An administrator, who can also manage plans and users.' },
-  } satisfies Record<AccountStatus, { description: string }>,
+export const AccountStatusRef = enumOf<AccountStatus>('AccountStatus', 'The kind of an account.', {
+  FREE: 'On a free plan.',
+  PRO: 'On a paid plan.',
+  ADMIN: 'An administrator, who can also manage plans and users.',
 });
 
 /** The type of `Query.account`. */
 export const AccountRef = builder.objectRef<KnownAccount>('Account');
 
 /** Resolves a member of the account: without a request if it is known, otherwise 1 for all members together. */
-function lazily<Member extends keyof Account>(member: Member) {
+function ofAccount<Member extends keyof Account>(member: Member) {
   return (row: KnownAccount, _args: unknown, { links }: GraphContext): AtOnce<Account[Member]> => {
     const known = row[member];
     return known === undefined ? andThen(links.read(account), (read) => read[member]) : known;
@@ -33,7 +30,7 @@ function lazily<Member extends keyof Account>(member: Member) {
 }
 
 /** The id of an account: without a request if it is known, otherwise 1. */
-export const accountId = lazily('id');
+export const accountId = ofAccount('id');
 
 builder.node(AccountRef, {
   description: 'The link-management account that owns the API key.',
@@ -47,45 +44,33 @@ builder.node(AccountRef, {
     email: t.string({
       description:
         'Email address for login and notifications; null if the API does not provide it.',
-      resolve: lazily('email'),
+      resolve: ofAccount('email'),
     }),
     username: t.string({
       description: 'User name; null if the API does not provide it.',
-      resolve: lazily('username'),
+      resolve: ofAccount('username'),
     }),
     avatar: t.string({
       description: 'URL of the profile picture; null if the API does not provide it.',
-      resolve: lazily('avatar'),
+      resolve: ofAccount('avatar'),
     }),
     status: t.field({
       type: AccountStatusRef,
       description: 'Kind of the account; null if the API sends an unknown value.',
-      resolve: lazily('status'),
+      resolve: ofAccount('status'),
     }),
-    expiresAt: t.field({
-      type: 'DateTime',
-      description:
-        'Time at which the plan expires; null if it does not expire. Costs no extra upstream request.',
-      resolve: lazily('expires'),
-    }),
-    expires: t.field({
-      type: 'DateTime',
-      description: 'Time at which the plan expires; null if it does not expire.',
-      resolve: lazily('expires'),
-      ...renamedTo('expiresAt'),
-    }),
-    registeredAt: t.field({
-      type: 'DateTime',
-      description:
-        'Registration time; null if the API does not provide it. Costs no extra upstream request.',
-      resolve: lazily('registered'),
-    }),
-    registered: t.field({
-      type: 'DateTime',
-      description: 'Registration time; null if the API does not provide it.',
-      resolve: lazily('registered'),
-      ...renamedTo('registeredAt'),
-    }),
+    ...renamedTime(
+      t,
+      ['expiresAt', 'expires'],
+      'Time at which the plan expires; null if it does not expire.',
+      ofAccount('expires'),
+    ),
+    ...renamedTime(
+      t,
+      ['registeredAt', 'registered'],
+      'Registration time; null if the API does not provide it.',
+      ofAccount('registered'),
+    ),
   }),
 });
 
@@ -108,20 +93,16 @@ const UpdateAccountInput = builder.inputType('UpdateAccountInput', {
 });
 
 builder.mutationField('updateAccount', (t) =>
-  t.field({
-    ...resultOf(AccountRef, 'UpdateAccountResult'),
+  changeField(t, AccountRef, {
+    result: 'UpdateAccountResult',
     description:
       'Changes the email address or the password of the account that owns the API key. Costs 1 upstream request, plus a read of the account if any field other than a changed `email` is selected.',
-    args: {
-      input: t.arg({ type: UpdateAccountInput, required: true, description: 'The changes.' }),
-    },
-    resolve: (_root, { input }, { links }) => {
-      const checks = new InputChecks('input');
+    input: [UpdateAccountInput, 'The changes.'],
+    check(checks, input) {
       checks.anyGiven({ email: input.email, password: input.password });
       checks.email('email', input.email);
       checks.password('password', input.password);
-      checks.done();
-      return links.updateSingle(account, updateAccount(input));
     },
+    send: (input, { links }) => links.updateSingle(account, updateAccount(input)),
   }),
 );

@@ -1,4 +1,5 @@
 import { builder, databaseId } from '../../graph/builder.ts';
+import { enumOf, shown } from '../../graph/fields.ts';
 import { flagFilter } from '../../graph/lists/filters.ts';
 import { listTable } from '../../graph/lists/list-table.ts';
 import { byId, byText } from '../../graph/lists/orders.ts';
@@ -12,37 +13,32 @@ import {
   plans,
 } from './plan.ts';
 
-const PlanFeatureNameRef = builder.enumType('PlanFeatureName', {
-  description: 'The plan features that the link-management API documents.',
-  values: {
-    CUSTOM: { description: 'Short links with a custom alias.' },
-    TEAM: { description: 'Team members. Has a count.' },
-    SPLASH: { description: 'Custom splash pages. Has a count.' },
-    OVERLAY: { description: 'Call-to-action overlays. Has a count.' },
-    PIXELS: { description: 'Tracking pixels. Has a count.' },
-    DOMAIN: { description: 'Branded domains. Has a count.' },
-    MULTIPLE: { description: 'Short links on any of the service’s own domains.' },
-    ALIAS: { description: 'Premium aliases.' },
-    DEVICE: { description: 'Device targeting.' },
-    GEO: { description: 'Geographic targeting.' },
-    BUNDLE: { description: 'Campaigns, which the API calls bundles.' },
-    PARAMETERS: { description: 'Parameters added to the target URL.' },
-    EXPORT: { description: 'Data export.' },
-    API: { description: 'API access.' },
-  } satisfies Record<Uppercase<(typeof planFeatures)[number]>, { description: string }>,
-});
+const PlanFeatureNameRef = enumOf<Uppercase<(typeof planFeatures)[number]>>(
+  'PlanFeatureName',
+  'The plan features that the link-management API documents.',
+  {
+    CUSTOM: 'Short links with a custom alias.',
+    TEAM: 'Team members. Has a count.',
+    SPLASH: 'Custom splash pages. Has a count.',
+    OVERLAY: 'Call-to-action overlays. Has a count.',
+    PIXELS: 'Tracking pixels. Has a count.',
+    DOMAIN: 'Branded domains. Has a count.',
+    MULTIPLE: 'Short links on any of the service’s own domains.',
+    ALIAS: 'Premium aliases.',
+    DEVICE: 'Device targeting.',
+    GEO: 'Geographic targeting.',
+    BUNDLE: 'Campaigns, which the API calls bundles.',
+    PARAMETERS: 'Parameters added to the target URL.',
+    EXPORT: 'Data export.',
+    API: 'API access.',
+  },
+);
 
 const PlanFeatureRef = builder.objectRef<PlanFeature>('PlanFeature').implement({
   description: 'A feature, and whether the plan includes it.',
   fields: (t) => ({
-    name: t.exposeString('name', {
-      nullable: false,
-      description: 'Name of the feature in the API, in lower case.',
-    }),
-    enabled: t.exposeBoolean('enabled', {
-      nullable: false,
-      description: 'Whether the plan includes the feature.',
-    }),
+    ...shown(t, 'String!', { name: 'Name of the feature in the API, in lower case.' }),
+    ...shown(t, 'Boolean!', { enabled: 'Whether the plan includes the feature.' }),
     count: t.exposeInt('count', {
       description: 'Maximum number of such objects; null if the feature has no count.',
     }),
@@ -51,30 +47,21 @@ const PlanFeatureRef = builder.objectRef<PlanFeature>('PlanFeature').implement({
 
 const PlanPricesRef = builder.objectRef<PlanPrices>('PlanPrices').implement({
   description: 'Prices of a plan, in the currency of the installation.',
-  fields: (t) => ({
-    monthly: t.exposeFloat('monthly', {
-      description: 'Price per month; null if not offered.',
+  fields: (t) =>
+    shown(t, 'Float', {
+      monthly: 'Price per month; null if not offered.',
+      yearly: 'Price per year; null if not offered.',
+      lifetime: 'Price for the lifetime of the service; null if not offered.',
     }),
-    yearly: t.exposeFloat('yearly', {
-      description: 'Price per year; null if not offered.',
-    }),
-    lifetime: t.exposeFloat('lifetime', {
-      description: 'Price for the lifetime of the service; null if not offered.',
-    }),
-  }),
 });
 
 const PlanLimitsRef = builder.objectRef<PlanLimits>('PlanLimits').implement({
   description: 'The limits and features of a plan.',
   fields: (t) => ({
-    links: t.exposeInt('links', {
-      description: 'Maximum number of links; null if the API does not provide it.',
-    }),
-    clicks: t.exposeInt('clicks', {
-      description: 'Maximum number of counted clicks; null if the API does not provide it.',
-    }),
-    retention: t.exposeInt('retention', {
-      description: 'Retention of statistics in days; null if the API does not provide it.',
+    ...shown(t, 'Int', {
+      links: 'Maximum number of links; null if the API does not provide it.',
+      clicks: 'Maximum number of counted clicks; null if the API does not provide it.',
+      retention: 'Retention of statistics in days; null if the API does not provide it.',
     }),
     features: t.field({
       type: [PlanFeatureRef],
@@ -107,9 +94,7 @@ builder.node(PlanRef, {
   loadWithoutCache: (id, { links }) => links.find(plans, id),
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
-    name: t.exposeString('name', {
-      description: 'Name of the plan; null if the API does not provide it.',
-    }),
+    ...shown(t, 'String', { name: 'Name of the plan; null if the API does not provide it.' }),
     free: t.exposeBoolean('free', {
       description: 'Whether the plan is free; null if the API does not provide it.',
     }),

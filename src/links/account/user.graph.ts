@@ -1,11 +1,11 @@
 import { GatewayError } from '../../errors.ts';
-import { builder, databaseId, lazily, renamedTo } from '../../graph/builder.ts';
-import { InputChecks } from '../../graph/checks.ts';
+import { builder, databaseId } from '../../graph/builder.ts';
+import { changeField, deletion } from '../../graph/change.ts';
+import { enumOf, lazily, renamedTime, shownLazily } from '../../graph/fields.ts';
 import { timeFilter } from '../../graph/lists/filters.ts';
 import { listTable } from '../../graph/lists/list-table.ts';
 import { byId, byText, byTime } from '../../graph/lists/orders.ts';
 import { lookupField } from '../../graph/lookup.ts';
-import { deletion, resultOf } from '../../graph/result.ts';
 import { andThen } from '../../scheduling/at-once.ts';
 import type { Known } from '../../upstream/request.ts';
 import { AccountStatusRef } from './account.graph.ts';
@@ -13,13 +13,10 @@ import { PlanRef } from './plan.graph.ts';
 import { plans, type SubscriptionType, subscribeUser } from './plan.ts';
 import { createUser, deleteUser, type User, type UserFilter, userApiKey, users } from './user.ts';
 
-const UserFilterRef = builder.enumType('UserFilter', {
-  description: 'The kind of users to list.',
-  values: {
-    ADMIN: { description: 'Administrators.' },
-    FREE: { description: 'Users on a free plan.' },
-    PRO: { description: 'Users on a paid plan.' },
-  } satisfies Record<UserFilter, { description: string }>,
+const UserFilterRef = enumOf<UserFilter>('UserFilter', 'The kind of users to list.', {
+  ADMIN: 'Administrators.',
+  FREE: 'Users on a free plan.',
+  PRO: 'Users on a paid plan.',
 });
 
 /** The type of `Query.users` and `Plan.users`. */
@@ -34,48 +31,28 @@ builder.node(UserRef, {
   loadWithoutCache: (id, { links }) => links.find(allUsers, id),
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
-    email: t.string({
-      description:
-        'Email address for login and notifications; null if the API does not provide it.',
-      resolve: lazily(allUsers, 'email'),
-    }),
-    username: t.string({
-      description: 'User name; null if the API does not provide it.',
-      resolve: lazily(allUsers, 'username'),
-    }),
-    avatar: t.string({
-      description: 'URL of the profile picture; null if the API does not provide it.',
-      resolve: lazily(allUsers, 'avatar'),
+    ...shownLazily(t, allUsers, 'String', {
+      email: 'Email address for login and notifications; null if the API does not provide it.',
+      username: 'User name; null if the API does not provide it.',
+      avatar: 'URL of the profile picture; null if the API does not provide it.',
     }),
     status: t.field({
       type: AccountStatusRef,
       description: 'Kind of the account; null if the API sends an unknown value.',
       resolve: lazily(allUsers, 'status'),
     }),
-    expiresAt: t.field({
-      type: 'DateTime',
-      description:
-        'Time at which the user’s plan expires; null if it does not expire. Costs no extra upstream request.',
-      resolve: lazily(allUsers, 'expires'),
-    }),
-    expires: t.field({
-      type: 'DateTime',
-      description: 'Time at which the user’s plan expires; null if it does not expire.',
-      resolve: lazily(allUsers, 'expires'),
-      ...renamedTo('expiresAt'),
-    }),
-    registeredAt: t.field({
-      type: 'DateTime',
-      description:
-        'Registration time; null if the API does not provide it. Costs no extra upstream request.',
-      resolve: lazily(allUsers, 'registered'),
-    }),
-    registered: t.field({
-      type: 'DateTime',
-      description: 'Registration time; null if the API does not provide it.',
-      resolve: lazily(allUsers, 'registered'),
-      ...renamedTo('registeredAt'),
-    }),
+    ...renamedTime(
+      t,
+      ['expiresAt', 'expires'],
+      'Time at which the user’s plan expires; null if it does not expire.',
+      lazily(allUsers, 'expires'),
+    ),
+    ...renamedTime(
+      t,
+      ['registeredAt', 'registered'],
+      'Registration time; null if the API does not provide it.',
+      lazily(allUsers, 'registered'),
+    ),
     planId: t.int({
       description: 'The `databaseId` of the user’s plan; null if the user has none.',
       resolve: planIdOf,
@@ -171,14 +148,15 @@ const CreateUserInput = builder.inputType('CreateUserInput', {
   }),
 });
 
-const SubscriptionTypeRef = builder.enumType('SubscriptionType', {
-  description: 'Term of a subscription.',
-  values: {
-    MONTHLY: { description: 'One month.' },
-    YEARLY: { description: 'One year.' },
-    LIFETIME: { description: 'For the lifetime of the service.' },
-  } satisfies Record<SubscriptionType, { description: string }>,
-});
+const SubscriptionTypeRef = enumOf<SubscriptionType>(
+  'SubscriptionType',
+  'Term of a subscription.',
+  {
+    MONTHLY: 'One month.',
+    YEARLY: 'One year.',
+    LIFETIME: 'For the lifetime of the service.',
+  },
+);
 
 const SubscribeUserInput = builder.inputType('SubscribeUserInput', {
   description: 'The subscription of a user to a plan.',
@@ -205,47 +183,34 @@ const SubscribeUserInput = builder.inputType('SubscribeUserInput', {
 });
 
 builder.mutationFields((t) => ({
-  subscribeUser: t.field({
-    ...resultOf(UserRef, 'SubscribeUserResult'),
+  subscribeUser: changeField(t, UserRef, {
+    result: 'SubscribeUserResult',
     description:
       'Subscribes a user to a plan. The API key must belong to an administrator. Costs 1 upstream request, plus a read of the user for selected fields that the input does not contain.',
-    args: {
-      input: t.arg({
-        type: SubscribeUserInput,
-        required: true,
-        description: 'The user, the plan and the term.',
-      }),
-    },
-    resolve: (_root, { input }, { links, clock }) => {
-      const checks = new InputChecks('input');
+    input: [SubscribeUserInput, 'The user, the plan and the term.'],
+    check(checks, input, { clock }) {
       const planId = checks.id('planId', 'Plan', input.planId);
       const userId = checks.id('userId', 'User', input.userId);
       checks.future('expiration', input.expiration, clock.wall());
-      checks.done();
-      return links.update(allUsers, userId, subscribeUser({ ...input, planId, userId }));
+      return { planId, userId };
     },
+    send: (input, { links }, { planId, userId }) =>
+      links.update(allUsers, userId, subscribeUser({ ...input, planId, userId })),
   }),
-  createUser: t.field({
-    ...resultOf(UserRef, 'CreateUserResult'),
+  createUser: changeField(t, UserRef, {
+    result: 'CreateUserResult',
     description:
       'Creates a user. The API key must belong to an administrator. Costs 1 upstream request, plus a read of the user for selected fields that neither the response nor the input contains.',
-    args: {
-      input: t.arg({
-        type: CreateUserInput,
-        required: true,
-        description: 'Values of the new user.',
-      }),
-    },
-    resolve: (_root, { input }, { links, clock }) => {
-      const checks = new InputChecks('input');
+    input: [CreateUserInput, 'Values of the new user.'],
+    check(checks, input, { clock }) {
       checks.username('username', input.username);
       checks.email('email', input.email);
       checks.password('password', input.password);
       const planId = input.planId == null ? undefined : checks.id('planId', 'Plan', input.planId);
       checks.future('expiration', input.expiration, clock.wall());
-      checks.done();
-      return links.write(createUser({ ...input, planId }));
+      return planId;
     },
+    send: (input, { links }, planId) => links.write(createUser({ ...input, planId })),
   }),
   deleteUser: deletion(t, 'User', deleteUser, {
     result: 'DeleteUserResult',

@@ -1,16 +1,10 @@
-import { builder, databaseId, lazily } from '../../graph/builder.ts';
-import { InputChecks } from '../../graph/checks.ts';
+import { builder, databaseId } from '../../graph/builder.ts';
+import { changeField, deletion, expectedOf, updateField } from '../../graph/change.ts';
+import { shownLazily } from '../../graph/fields.ts';
 import { listField } from '../../graph/lists/list-field.ts';
 import { byId, byText } from '../../graph/lists/orders.ts';
 import { lookupField } from '../../graph/lookup.ts';
-import { deletion, resultOf, updateResultOf } from '../../graph/result.ts';
 import type { Known } from '../../upstream/request.ts';
-import {
-  ExpectedBrandedDomain,
-  expectedCost,
-  expectedDescription,
-  expectedDomain,
-} from '../expected.graph.ts';
 import {
   type BrandedDomain,
   createDomain,
@@ -28,19 +22,12 @@ builder.node(BrandedDomainRef, {
   loadWithoutCache: (id, { links }) => links.find(domains, id),
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
-    domain: t.string({
-      description: 'The domain as an http or https URL; null if the API does not provide it.',
-      resolve: lazily(domains, 'domain'),
-    }),
-    redirectRoot: t.string({
-      description:
+    ...shownLazily(t, domains, 'String', {
+      domain: 'The domain as an http or https URL; null if the API does not provide it.',
+      redirectRoot:
         'URL to which the domain itself redirects; null or empty if it does not redirect.',
-      resolve: lazily(domains, 'redirectRoot'),
-    }),
-    redirect404: t.string({
-      description:
+      redirect404:
         'URL to which unknown paths redirect; null or empty if the service shows its default page.',
-      resolve: lazily(domains, 'redirect404'),
     }),
   }),
 });
@@ -89,41 +76,44 @@ const UpdateDomainInput = builder.inputType('UpdateDomainInput', {
   }),
 });
 
+const expectedDomain = expectedOf<BrandedDomain>('BrandedDomain', 'a branded domain', {
+  redirectRoot: {
+    type: 'String',
+    description: 'URL to which the domain itself redirects.',
+    of: ({ redirectRoot }) => redirectRoot,
+  },
+  redirect404: {
+    type: 'String',
+    description: 'URL to which unknown paths redirect.',
+    of: ({ redirect404 }) => redirect404,
+  },
+});
+
 builder.mutationFields((t) => ({
-  createDomain: t.field({
-    ...resultOf(BrandedDomainRef, 'CreateDomainResult'),
+  createDomain: changeField(t, BrandedDomainRef, {
+    result: 'CreateDomainResult',
     description:
       'Adds a branded domain. Costs 1 upstream request, plus a read of the domain for selected redirects that the input does not contain.',
-    args: {
-      input: t.arg({ type: CreateDomainInput, required: true, description: 'The domain to add.' }),
-    },
-    resolve: (_root, { input }, { links }) => {
-      const checks = new InputChecks('input');
+    input: [CreateDomainInput, 'The domain to add.'],
+    check(checks, input) {
       checks.domain('domain', input.domain);
       checks.webAddress('redirectRoot', input.redirectRoot);
       checks.webAddress('redirect404', input.redirect404);
-      checks.done();
-      return links.write(createDomain(input));
     },
+    send: (input, { links }) => links.write(createDomain(input)),
   }),
-  updateDomain: t.field({
-    ...updateResultOf(BrandedDomainRef, 'UpdateDomainResult'),
-    description: `Changes the redirects of a branded domain. Costs 1 upstream request, plus a read of the domain for selected fields that the input does not contain. ${expectedCost}`,
-    args: {
-      input: t.arg({ type: UpdateDomainInput, required: true, description: 'The changes.' }),
-      expected: t.arg({ type: ExpectedBrandedDomain, description: expectedDescription }),
-    },
-    resolve: (_root, { input, expected }, { links }) => {
-      const checks = new InputChecks('input');
-      const { redirectRoot, redirect404 } = input;
-      checks.anyGiven({ redirectRoot, redirect404 });
-      const id = checks.id('id', 'BrandedDomain', input.id);
+  updateDomain: updateField(t, BrandedDomainRef, domains, {
+    result: 'UpdateDomainResult',
+    description:
+      'Changes the redirects of a branded domain. Costs 1 upstream request, plus a read of the domain for selected fields that the input does not contain.',
+    input: [UpdateDomainInput, 'The changes.'],
+    expected: expectedDomain,
+    anyOf: ['redirectRoot', 'redirect404'],
+    check(checks, { redirectRoot, redirect404 }) {
       if (redirectRoot !== '') checks.webAddress('redirectRoot', redirectRoot);
       if (redirect404 !== '') checks.webAddress('redirect404', redirect404);
-      const expectation = expectedDomain(checks, expected);
-      checks.done();
-      return links.update(domains, id, updateDomain(id, input), expectation);
     },
+    write: updateDomain,
   }),
   deleteDomain: deletion(t, 'BrandedDomain', deleteDomain, {
     result: 'DeleteDomainResult',

@@ -1,4 +1,5 @@
-import { builder, databaseId, renamedTo } from '../../graph/builder.ts';
+import { builder, databaseId } from '../../graph/builder.ts';
+import { createdTime, shown } from '../../graph/fields.ts';
 import { textFilter, timeFilter } from '../../graph/lists/filters.ts';
 import { listField } from '../../graph/lists/list-field.ts';
 import { byId, byText, byTime } from '../../graph/lists/orders.ts';
@@ -14,23 +15,11 @@ builder.node(CtaOverlayRef, {
   loadWithoutCache: (id, { links }) => links.find(overlays, id),
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
-    type: t.exposeString('type', {
-      description:
-        'Type of the overlay, as the API names it, e.g. `message` or `contact`; null if it has none.',
+    ...shown(t, 'String', {
+      type: 'Type of the overlay, as the API names it, e.g. `message` or `contact`; null if it has none.',
+      name: 'Name of the overlay; null if it has none.',
     }),
-    name: t.exposeString('name', {
-      description: 'Name of the overlay; null if it has none.',
-    }),
-    createdAt: t.expose('date', {
-      type: 'DateTime',
-      description:
-        'Creation time; null if the API does not provide it. Costs no extra upstream request.',
-    }),
-    date: t.expose('date', {
-      type: 'DateTime',
-      description: 'Creation time; null if the API does not provide it.',
-      ...renamedTo('createdAt'),
-    }),
+    ...createdTime(t, ({ date }) => date),
   }),
 });
 

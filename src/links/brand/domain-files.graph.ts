@@ -1,4 +1,5 @@
-import { builder, connectionOf, lazily } from '../../graph/builder.ts';
+import { builder, connectionOf } from '../../graph/builder.ts';
+import { lazily } from '../../graph/fields.ts';
 import { andThen } from '../../scheduling/at-once.ts';
 import { parseUrl } from '../../upstream/decode/url.ts';
 import type { ListView } from '../../upstream/lists/views/view.ts';

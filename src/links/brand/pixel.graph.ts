@@ -1,17 +1,11 @@
-import { builder, databaseId, lazily, renamedTo } from '../../graph/builder.ts';
-import { InputChecks } from '../../graph/checks.ts';
+import { builder, databaseId } from '../../graph/builder.ts';
+import { changeField, deletion, expectedOf, updateField } from '../../graph/change.ts';
+import { createdTime, enumOf, lazily, shownLazily } from '../../graph/fields.ts';
 import { choiceFilter, timeFilter } from '../../graph/lists/filters.ts';
 import { listField } from '../../graph/lists/list-field.ts';
 import { byId, byText, byTime } from '../../graph/lists/orders.ts';
 import { lookupField } from '../../graph/lookup.ts';
-import { deletion, resultOf, updateResultOf } from '../../graph/result.ts';
 import type { Known } from '../../upstream/request.ts';
-import {
-  ExpectedPixel,
-  expectedCost,
-  expectedDescription,
-  expectedPixel,
-} from '../expected.graph.ts';
 import {
   createPixel,
   deletePixel,
@@ -21,23 +15,20 @@ import {
   updatePixel,
 } from './pixel.ts';
 
-const PixelTypeRef = builder.enumType('PixelType', {
-  description: 'The provider of a tracking pixel.',
-  values: {
-    GTM: { description: 'Google Tag Manager.' },
-    GA: { description: 'Google Analytics.' },
-    FB: { description: 'Facebook.' },
-    ADWORDS: { description: 'Google Ads, formerly AdWords.' },
-    LINKEDIN: { description: 'LinkedIn.' },
-    TWITTER: { description: 'Twitter, now X.' },
-    ADROLL: { description: 'AdRoll.' },
-    QUORA: { description: 'Quora Ads.' },
-    PINTEREST: { description: 'Pinterest Ads.' },
-    BING: { description: 'Microsoft Bing.' },
-    SNAPCHAT: { description: 'Snapchat Ads.' },
-    REDDIT: { description: 'Reddit Ads.' },
-    TIKTOK: { description: 'TikTok.' },
-  } satisfies Record<PixelType, { description: string }>,
+const PixelTypeRef = enumOf<PixelType>('PixelType', 'The provider of a tracking pixel.', {
+  GTM: 'Google Tag Manager.',
+  GA: 'Google Analytics.',
+  FB: 'Facebook.',
+  ADWORDS: 'Google Ads, formerly AdWords.',
+  LINKEDIN: 'LinkedIn.',
+  TWITTER: 'Twitter, now X.',
+  ADROLL: 'AdRoll.',
+  QUORA: 'Quora Ads.',
+  PINTEREST: 'Pinterest Ads.',
+  BING: 'Microsoft Bing.',
+  SNAPCHAT: 'Snapchat Ads.',
+  REDDIT: 'Reddit Ads.',
+  TIKTOK: 'TikTok.',
 });
 
 /** The type of `Query.pixels`. */
@@ -54,31 +45,12 @@ builder.node(PixelRef, {
       description: 'The provider; null if `PixelType` does not contain it: see `typeName`.',
       resolve: lazily(pixels, 'type'),
     }),
-    typeName: t.string({
-      description:
-        'Name of the provider as the API spells it; null if the API does not provide it.',
-      resolve: lazily(pixels, 'typeName'),
+    ...shownLazily(t, pixels, 'String', {
+      typeName: 'Name of the provider as the API spells it; null if the API does not provide it.',
+      name: 'Name of the pixel; null if it has none.',
+      tag: 'The pixel’s ID at its provider; null if the API does not provide it.',
     }),
-    name: t.string({
-      description: 'Name of the pixel; null if it has none.',
-      resolve: lazily(pixels, 'name'),
-    }),
-    tag: t.string({
-      description: 'The pixel’s ID at its provider; null if the API does not provide it.',
-      resolve: lazily(pixels, 'tag'),
-    }),
-    createdAt: t.field({
-      type: 'DateTime',
-      description:
-        'Creation time; null if the API does not provide it. Costs no extra upstream request.',
-      resolve: lazily(pixels, 'date'),
-    }),
-    date: t.field({
-      type: 'DateTime',
-      description: 'Creation time; null if the API does not provide it.',
-      resolve: lazily(pixels, 'date'),
-      ...renamedTo('createdAt'),
-    }),
+    ...createdTime(t, lazily(pixels, 'date')),
   }),
 });
 
@@ -127,42 +99,34 @@ const UpdatePixelInput = builder.inputType('UpdatePixelInput', {
   }),
 });
 
+const expectedPixel = expectedOf<Pixel>('Pixel', 'a tracking pixel', {
+  name: { type: 'String', description: 'Display name of the pixel.', of: ({ name }) => name },
+  tag: { type: 'String', description: 'The pixel’s ID at its provider.', of: ({ tag }) => tag },
+});
+
 builder.mutationFields((t) => ({
-  createPixel: t.field({
-    ...resultOf(PixelRef, 'CreatePixelResult'),
+  createPixel: changeField(t, PixelRef, {
+    result: 'CreatePixelResult',
     description:
       'Creates a tracking pixel. Costs 1 upstream request, plus a read of the pixel if `date` is selected.',
-    args: {
-      input: t.arg({
-        type: CreatePixelInput,
-        required: true,
-        description: 'Values of the new pixel.',
-      }),
-    },
-    resolve: (_root, { input }, { links }) => {
-      const checks = new InputChecks('input');
+    input: [CreatePixelInput, 'Values of the new pixel.'],
+    check(checks, input) {
       checks.notBlank('name', input.name);
       checks.notBlank('tag', input.tag);
-      checks.done();
-      return links.write(createPixel(input));
     },
+    send: (input, { links }) => links.write(createPixel(input)),
   }),
-  updatePixel: t.field({
-    ...updateResultOf(PixelRef, 'UpdatePixelResult'),
-    description: `Changes a tracking pixel. Costs 1 upstream request, plus a read of the pixel for selected fields that the input does not contain. ${expectedCost}`,
-    args: {
-      input: t.arg({ type: UpdatePixelInput, required: true, description: 'The changes.' }),
-      expected: t.arg({ type: ExpectedPixel, description: expectedDescription }),
-    },
-    resolve: (_root, { input, expected }, { links }) => {
-      const checks = new InputChecks('input');
-      const id = checks.id('id', 'Pixel', input.id);
+  updatePixel: updateField(t, PixelRef, pixels, {
+    result: 'UpdatePixelResult',
+    description:
+      'Changes a tracking pixel. Costs 1 upstream request, plus a read of the pixel for selected fields that the input does not contain.',
+    input: [UpdatePixelInput, 'The changes.'],
+    expected: expectedPixel,
+    check(checks, input) {
       checks.notBlank('name', input.name);
       checks.notBlank('tag', input.tag);
-      const expectation = expectedPixel(checks, expected);
-      checks.done();
-      return links.update(pixels, id, updatePixel(id, input), expectation);
     },
+    write: updatePixel,
   }),
   deletePixel: deletion(t, 'Pixel', deletePixel, {
     result: 'DeletePixelResult',

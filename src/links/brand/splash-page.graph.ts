@@ -1,4 +1,5 @@
-import { builder, databaseId, renamedTo } from '../../graph/builder.ts';
+import { builder, databaseId } from '../../graph/builder.ts';
+import { createdTime, shown } from '../../graph/fields.ts';
 import { timeFilter } from '../../graph/lists/filters.ts';
 import { listField } from '../../graph/lists/list-field.ts';
 import { byId, byText, byTime } from '../../graph/lists/orders.ts';
@@ -14,19 +15,8 @@ builder.node(SplashPageRef, {
   loadWithoutCache: (id, { links }) => links.find(splashPages, id),
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
-    name: t.exposeString('name', {
-      description: 'Name of the splash page; null if it has none.',
-    }),
-    createdAt: t.expose('date', {
-      type: 'DateTime',
-      description:
-        'Creation time; null if the API does not provide it. Costs no extra upstream request.',
-    }),
-    date: t.expose('date', {
-      type: 'DateTime',
-      description: 'Creation time; null if the API does not provide it.',
-      ...renamedTo('createdAt'),
-    }),
+    ...shown(t, 'String', { name: 'Name of the splash page; null if it has none.' }),
+    ...createdTime(t, ({ date }) => date),
   }),
 });
 

@@ -1,18 +1,14 @@
-import { builder, databaseId, lazily } from '../../graph/builder.ts';
+import { builder, databaseId } from '../../graph/builder.ts';
+import { changeField, deletion, expectedOf, updateField } from '../../graph/change.ts';
 import { InputChecks } from '../../graph/checks.ts';
+import { lazily, shownLazily } from '../../graph/fields.ts';
 import { flagFilter } from '../../graph/lists/filters.ts';
 import { listField } from '../../graph/lists/list-field.ts';
 import { byId, byNumber, byText } from '../../graph/lists/orders.ts';
 import { lookupField } from '../../graph/lookup.ts';
-import { deletion, resultOf, updateResultOf } from '../../graph/result.ts';
+import { resultOf } from '../../graph/result.ts';
 import { andThen } from '../../scheduling/at-once.ts';
 import type { Known } from '../../upstream/request.ts';
-import {
-  ExpectedCampaign,
-  expectedCampaign,
-  expectedCost,
-  expectedDescription,
-} from '../expected.graph.ts';
 import { slugOf } from '../slug.ts';
 import {
   assignLinkToCampaign,
@@ -34,13 +30,9 @@ builder.node(CampaignRef, {
   loadWithoutCache: (id, { links }) => links.find(campaigns, id),
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
-    name: t.string({
-      description: 'Name of the campaign; null if it has none.',
-      resolve: lazily(campaigns, 'name'),
-    }),
-    public: t.boolean({
-      description: 'Whether the list of its links is public; null if the API does not provide it.',
-      resolve: lazily(campaigns, 'public'),
+    ...shownLazily(t, campaigns, 'String', { name: 'Name of the campaign; null if it has none.' }),
+    ...shownLazily(t, campaigns, 'Boolean', {
+      public: 'Whether the list of its links is public; null if the API does not provide it.',
     }),
     rotatorUrl: t.string({
       description:
@@ -52,9 +44,8 @@ builder.node(CampaignRef, {
         'Last part of `rotatorUrl`, from which it is derived; null if the campaign has no rotator. Costs what `rotatorUrl` costs.',
       resolve: (row, args, context) => andThen(rotatorUrlOf(row, args, context), slugOf),
     }),
-    listUrl: t.string({
-      description: 'URL of the page that lists the links of the campaign; null if there is none.',
-      resolve: lazily(campaigns, 'listUrl'),
+    ...shownLazily(t, campaigns, 'String', {
+      listUrl: 'URL of the page that lists the links of the campaign; null if there is none.',
     }),
   }),
 });
@@ -111,42 +102,47 @@ const UpdateCampaignInput = builder.inputType('UpdateCampaignInput', {
   }),
 });
 
+const expectedCampaign = expectedOf<Campaign>('Campaign', 'a campaign', {
+  name: {
+    type: 'String',
+    description: 'Display name of the campaign.',
+    of: ({ name }) => name,
+  },
+  public: {
+    type: 'Boolean',
+    description: 'Whether the list of its links is public.',
+    of: (row) => row.public,
+  },
+  slug: {
+    type: 'String',
+    description: 'Last part of the rotator’s URL.',
+    of: ({ rotatorUrl }) => slugOf(rotatorUrl),
+  },
+});
+
 builder.mutationFields((t) => ({
-  createCampaign: t.field({
-    ...resultOf(CampaignRef, 'CreateCampaignResult'),
+  createCampaign: changeField(t, CampaignRef, {
+    result: 'CreateCampaignResult',
     description:
       'Creates a campaign. Costs 1 upstream request, plus a read of the campaign for selected fields that neither the response nor the input contains.',
-    args: {
-      input: t.arg({
-        type: CreateCampaignInput,
-        required: true,
-        description: 'Values of the new campaign.',
-      }),
-    },
-    resolve: (_root, { input }, { links }) => {
-      const checks = new InputChecks('input');
+    input: [CreateCampaignInput, 'Values of the new campaign.'],
+    check(checks, input) {
       checks.notBlank('name', input.name);
       checks.slug('slug', input.slug);
-      checks.done();
-      return links.write(createCampaign(input));
     },
+    send: (input, { links }) => links.write(createCampaign(input)),
   }),
-  updateCampaign: t.field({
-    ...updateResultOf(CampaignRef, 'UpdateCampaignResult'),
-    description: `Changes a campaign. Costs 1 upstream request, plus a read of the campaign for selected fields that neither the response nor the input contains. ${expectedCost}`,
-    args: {
-      input: t.arg({ type: UpdateCampaignInput, required: true, description: 'The changes.' }),
-      expected: t.arg({ type: ExpectedCampaign, description: expectedDescription }),
-    },
-    resolve: (_root, { input, expected }, { links }) => {
-      const checks = new InputChecks('input');
-      const id = checks.id('id', 'Campaign', input.id);
+  updateCampaign: updateField(t, CampaignRef, campaigns, {
+    result: 'UpdateCampaignResult',
+    description:
+      'Changes a campaign. Costs 1 upstream request, plus a read of the campaign for selected fields that neither the response nor the input contains.',
+    input: [UpdateCampaignInput, 'The changes.'],
+    expected: expectedCampaign,
+    check(checks, input) {
       checks.notBlank('name', input.name);
       checks.slug('slug', input.slug);
-      const expectation = expectedCampaign(checks, expected);
-      checks.done();
-      return links.update(campaigns, id, updateCampaign(id, input), expectation);
     },
+    write: updateCampaign,
   }),
   deleteCampaign: deletion(t, 'Campaign', deleteCampaign, {
     result: 'DeleteCampaignResult',

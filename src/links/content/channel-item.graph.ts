@@ -1,18 +1,20 @@
 import { builder } from '../../graph/builder.ts';
 import { fault, type InputChecks } from '../../graph/checks.ts';
+import { enumOf, shown } from '../../graph/fields.ts';
 import { encodeGlobalId } from '../../graph/ids/global-id.ts';
 import type { ChannelItem, ChannelItemType } from './channel.ts';
 import { findQrCode, QrCodeRef } from './qr-code.graph.ts';
 
 /** The type of `ChannelEntry.type` and of an argument of `Mutation.assignItemToChannel`. */
-export const ChannelItemTypeRef = builder.enumType('ChannelItemType', {
-  description: 'The kind of a channel item.',
-  values: {
-    LINKS: { description: 'A short link.' },
-    BIO: { description: 'A bio page.' },
-    QR: { description: 'A QR code.' },
-  } satisfies Record<ChannelItemType, { description: string }>,
-});
+export const ChannelItemTypeRef = enumOf<ChannelItemType>(
+  'ChannelItemType',
+  'The kind of a channel item.',
+  {
+    LINKS: 'A short link.',
+    BIO: 'A bio page.',
+    QR: 'A QR code.',
+  },
+);
 
 /** The types of the graph for the types of the API. */
 const typenames: Readonly<Record<ChannelItemType, string>> = {
@@ -40,19 +42,12 @@ export const ChannelEntryRef = builder.interfaceRef<ChannelItem>('ChannelEntry')
       nullable: false,
       description: 'ID in the link-management API, unique within its type only.',
     }),
-    title: t.exposeString('title', {
-      description: 'Title; null if it has none.',
+    ...shown(t, 'String', {
+      title: 'Title; null if it has none.',
+      preview: 'URL of a preview image; null if it has none.',
+      link: 'URL that opens the item; null if the API does not provide it.',
     }),
-    preview: t.exposeString('preview', {
-      description: 'URL of a preview image; null if it has none.',
-    }),
-    link: t.exposeString('link', {
-      description: 'URL that opens the item; null if the API does not provide it.',
-    }),
-    date: t.expose('date', {
-      type: 'Date',
-      description: 'Creation date; null if the API does not provide it.',
-    }),
+    ...shown(t, 'Date', { date: 'Creation date; null if the API does not provide it.' }),
   }),
 });
 

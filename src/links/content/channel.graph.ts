@@ -1,22 +1,19 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { builder, connectionOf, databaseId, lazily } from '../../graph/builder.ts';
+import { builder, connectionOf, databaseId } from '../../graph/builder.ts';
+import { changeField, deletion, expectedOf, updateField } from '../../graph/change.ts';
 import { InputChecks } from '../../graph/checks.ts';
 import type { GraphContext } from '../../graph/context.ts';
+import { shownLazily } from '../../graph/fields.ts';
 import { parseId } from '../../graph/ids/global-id.ts';
 import { choiceFilter, dayFilter, flagFilter } from '../../graph/lists/filters.ts';
 import { connectionArgs, listField } from '../../graph/lists/list-field.ts';
 import { listTable } from '../../graph/lists/list-table.ts';
 import { byId, byNumber, byText, byTime } from '../../graph/lists/orders.ts';
-import { deletion, resultOf, updateResultOf } from '../../graph/result.ts';
+import { resultOf } from '../../graph/result.ts';
+import { colorForm } from '../../graph/rows/expectation.ts';
 import { selectedFields } from '../../graph/rows/selection.ts';
 import { type AtOnce, andThen } from '../../scheduling/at-once.ts';
 import type { Known } from '../../upstream/request.ts';
-import {
-  ExpectedChannel,
-  expectedChannel,
-  expectedCost,
-  expectedDescription,
-} from '../expected.graph.ts';
 import {
   assignItemToChannel,
   type Channel,
@@ -71,21 +68,13 @@ builder.node(ChannelRef, {
   loadWithoutCache: findChannel,
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
-    name: t.string({
-      description: 'Name of the channel; null if it has none.',
-      resolve: lazily(channels, 'name'),
-    }),
-    description: t.string({
+    ...shownLazily(t, channels, 'String', {
+      name: 'Name of the channel; null if it has none.',
       description: 'Description; null if it has none.',
-      resolve: lazily(channels, 'description'),
+      color: 'Color of the badge as `#RRGGBB`; null for the default color.',
     }),
-    color: t.string({
-      description: 'Color of the badge as `#RRGGBB`; null for the default color.',
-      resolve: lazily(channels, 'color'),
-    }),
-    starred: t.boolean({
-      description: 'Whether the channel is a favorite; null if the API does not provide it.',
-      resolve: lazily(channels, 'starred'),
+    ...shownLazily(t, channels, 'Boolean', {
+      starred: 'Whether the channel is a favorite; null if the API does not provide it.',
     }),
     items: t.connection(
       {
@@ -157,44 +146,50 @@ const UpdateChannelInput = builder.inputType('UpdateChannelInput', {
   }),
 });
 
+const expectedChannel = expectedOf<Channel>('Channel', 'a channel', {
+  name: { type: 'String', description: 'Display name of the channel.', of: ({ name }) => name },
+  description: {
+    type: 'String',
+    description: 'Text about the channel.',
+    of: ({ description }) => description,
+  },
+  color: {
+    type: 'String',
+    description: 'Color of the badge, as `#RRGGBB` or `#RGB`.',
+    of: (row) => row.color,
+    form: colorForm,
+  },
+  starred: {
+    type: 'Boolean',
+    description: 'Whether the channel is a favorite.',
+    of: ({ starred }) => starred,
+  },
+});
+
 builder.mutationFields((t) => ({
-  createChannel: t.field({
-    ...resultOf(ChannelRef, 'CreateChannelResult'),
+  createChannel: changeField(t, ChannelRef, {
+    result: 'CreateChannelResult',
     description:
       'Creates a channel. Costs 1 upstream request, plus a read of the channel for selected fields that neither the response nor the input contains.',
-    args: {
-      input: t.arg({
-        type: CreateChannelInput,
-        required: true,
-        description: 'Values of the new channel.',
-      }),
-    },
-    resolve: (_root, { input }, { links }) => {
-      const checks = new InputChecks('input');
+    input: [CreateChannelInput, 'Values of the new channel.'],
+    check(checks, input) {
       checks.notBlank('name', input.name);
       checks.hexColor('color', input.color);
-      checks.done();
-      return links.write(createChannel(input));
     },
+    send: (input, { links }) => links.write(createChannel(input)),
   }),
-  updateChannel: t.field({
-    ...updateResultOf(ChannelRef, 'UpdateChannelResult'),
-    description: `Changes a channel. Costs 1 upstream request, plus a read of the channel for selected fields that the input does not contain. ${expectedCost}`,
-    args: {
-      input: t.arg({ type: UpdateChannelInput, required: true, description: 'The changes.' }),
-      expected: t.arg({ type: ExpectedChannel, description: expectedDescription }),
-    },
-    resolve: (_root, { input, expected }, { links }) => {
-      const checks = new InputChecks('input');
-      const { name, description, color, starred } = input;
-      checks.anyGiven({ name, description, color, starred });
-      const id = checks.id('id', 'Channel', input.id);
+  updateChannel: updateField(t, ChannelRef, channels, {
+    result: 'UpdateChannelResult',
+    description:
+      'Changes a channel. Costs 1 upstream request, plus a read of the channel for selected fields that the input does not contain.',
+    input: [UpdateChannelInput, 'The changes.'],
+    expected: expectedChannel,
+    anyOf: ['name', 'description', 'color', 'starred'],
+    check(checks, { name, color }) {
       checks.notBlank('name', name);
       checks.hexColor('color', color);
-      const expectation = expectedChannel(checks, expected);
-      checks.done();
-      return links.update(channels, id, updateChannel(id, input), expectation);
     },
+    write: updateChannel,
   }),
   deleteChannel: deletion(t, 'Channel', deleteChannel, {
     result: 'DeleteChannelResult',

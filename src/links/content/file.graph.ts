@@ -1,12 +1,13 @@
 import type { InputFault } from '../../errors.ts';
-import { builder, databaseId, lazily, renamedTo } from '../../graph/builder.ts';
-import { fault, InputChecks } from '../../graph/checks.ts';
+import { builder, databaseId } from '../../graph/builder.ts';
+import { changeField } from '../../graph/change.ts';
+import { fault, type InputChecks } from '../../graph/checks.ts';
+import { createdTime, lazily, shownLazily } from '../../graph/fields.ts';
 import { historyArguments, historyCost, historyType, spanOf } from '../../graph/history.graph.ts';
 import { timeFilter } from '../../graph/lists/filters.ts';
 import { listField } from '../../graph/lists/list-field.ts';
 import { byId, byNumber, byText, byTime } from '../../graph/lists/orders.ts';
 import { lookupField } from '../../graph/lookup.ts';
-import { resultOf } from '../../graph/result.ts';
 import { parseDay } from '../../upstream/decode/timestamp.ts';
 import type { ByteStream, Known } from '../../upstream/request.ts';
 import { type File, files, type UploadFile, uploadFile } from './file.ts';
@@ -25,30 +26,14 @@ builder.node(FileRef, {
   loadWithoutCache: (id, { links }) => links.find(all, id),
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
-    name: t.string({
-      description: 'Name of the file; null if it has none.',
-      resolve: lazily(all, 'name'),
+    ...shownLazily(t, all, 'String', { name: 'Name of the file; null if it has none.' }),
+    ...shownLazily(t, all, 'Int', {
+      downloads: 'Number of downloads; null if the API does not provide it.',
     }),
-    downloads: t.int({
-      description: 'Number of downloads; null if the API does not provide it.',
-      resolve: lazily(all, 'downloads'),
+    ...shownLazily(t, all, 'String', {
+      shortUrl: 'Download URL; null if the API does not provide it.',
     }),
-    shortUrl: t.string({
-      description: 'Download URL; null if the API does not provide it.',
-      resolve: lazily(all, 'shortUrl'),
-    }),
-    createdAt: t.field({
-      type: 'DateTime',
-      description:
-        'Upload time; null if the API does not provide it. Costs no extra upstream request.',
-      resolve: lazily(all, 'date'),
-    }),
-    date: t.field({
-      type: 'DateTime',
-      description: 'Upload time; null if the API does not provide it.',
-      resolve: lazily(all, 'date'),
-      ...renamedTo('createdAt'),
-    }),
+    ...createdTime(t, lazily(all, 'date'), 'Upload time'),
   }),
 });
 
@@ -104,26 +89,20 @@ const UploadFileInput = builder.inputType('UploadFileInput', {
 });
 
 builder.mutationField('uploadFile', (t) =>
-  t.field({
-    ...resultOf(FileRef, 'UploadFileResult'),
+  changeField(t, FileRef, {
+    result: 'UploadFileResult',
     description:
       'Uploads a small file, in a request that follows the GraphQL multipart request specification. Costs 1 upstream request, plus a read of the file for selected fields that the response does not contain.',
-    args: {
-      input: t.arg({
-        type: UploadFileInput,
-        required: true,
-        description: 'The file and its options.',
-      }),
-    },
-    resolve: async (_root, { input }, { dryRun, links, uploadInlineMaxBytes }) => {
-      const { file, ...options } = input;
+    input: [UploadFileInput, 'The file and its options.'],
+    check(checks, { file, ...options }, { uploadInlineMaxBytes }) {
       const upload = { ...options, filename: options.filename ?? file.name };
-      const checks = new InputChecks('input');
       if (file.size === 0) checks.issue('file', fault('EMPTY', 'is empty.'));
       if (file.size > uploadInlineMaxBytes)
         checks.issue('file', tooLargeInline(uploadInlineMaxBytes));
       checkUpload(checks, upload);
-      checks.done();
+      return upload;
+    },
+    async send({ file }, { dryRun, links }, upload) {
       const isPlanned = dryRun !== undefined;
       const resolved = await withDomain(upload, links, { base: ['input'], isPlanned });
       return links.write(uploadFile(resolved, streamOf(new Uint8Array(await file.arrayBuffer()))));

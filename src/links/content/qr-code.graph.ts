@@ -1,13 +1,14 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { builder, databaseId, lazily, renamedTo } from '../../graph/builder.ts';
-import { InputChecks } from '../../graph/checks.ts';
+import { builder, databaseId } from '../../graph/builder.ts';
+import { changeField, deletion } from '../../graph/change.ts';
+import type { InputChecks } from '../../graph/checks.ts';
 import type { GraphContext } from '../../graph/context.ts';
+import { createdTime, lazily, shown, shownLazily } from '../../graph/fields.ts';
 import { historyArguments, historyCost, historyType, spanOf } from '../../graph/history.graph.ts';
 import { parseId } from '../../graph/ids/global-id.ts';
 import { timeFilter } from '../../graph/lists/filters.ts';
 import { listField } from '../../graph/lists/list-field.ts';
 import { byId, byNumber, byText, byTime } from '../../graph/lists/orders.ts';
-import { deletion, resultOf } from '../../graph/result.ts';
 import { selectedFields } from '../../graph/rows/selection.ts';
 import type { Resource } from '../../resources.ts';
 import { type AtOnce, andThen } from '../../scheduling/at-once.ts';
@@ -42,10 +43,7 @@ export function findQrCode(
 const LabelCountRef = builder.objectRef<LabelCount>('LabelCount').implement({
   description: 'A value in the statistics, and its number of scans.',
   fields: (t) => ({
-    label: t.exposeString('label', {
-      nullable: false,
-      description: 'The value, e.g. a country or a browser.',
-    }),
+    ...shown(t, 'String!', { label: 'The value, e.g. a country or a browser.' }),
     count: t.exposeInt('count', {
       description: 'Number of scans; null if the API does not provide one that can be read.',
     }),
@@ -69,11 +67,9 @@ const QrStatisticsRef = builder.objectRef<QrStatistics>('QrStatistics').implemen
         resolve: (statistics) => statistics[name],
       });
     return {
-      clicks: t.exposeInt('clicks', {
-        description: 'Total number of scans; null if the API does not provide it.',
-      }),
-      uniqueClicks: t.exposeInt('uniqueClicks', {
-        description:
+      ...shown(t, 'Int', {
+        clicks: 'Total number of scans; null if the API does not provide it.',
+        uniqueClicks:
           'Number of unique visitors who scanned the code; null if the API does not provide it.',
       }),
       topCountries: counts('topCountries', 'Scans by country.'),
@@ -95,30 +91,14 @@ builder.node(QrCodeRef, {
   loadWithoutCache: findQrCode,
   fields: (t) => ({
     databaseId: t.exposeInt('id', databaseId),
-    link: t.string({
-      description: 'URL of the QR code; null if the API does not provide it.',
-      resolve: lazily(qrCodes, 'link'),
+    ...shownLazily(t, qrCodes, 'String', {
+      link: 'URL of the QR code; null if the API does not provide it.',
     }),
-    scans: t.int({
-      description: 'Number of scans; null if the API does not provide it.',
-      resolve: lazily(qrCodes, 'scans'),
+    ...shownLazily(t, qrCodes, 'Int', {
+      scans: 'Number of scans; null if the API does not provide it.',
     }),
-    name: t.string({
-      description: 'Name of the QR code; null if it has none.',
-      resolve: lazily(qrCodes, 'name'),
-    }),
-    createdAt: t.field({
-      type: 'DateTime',
-      description:
-        'Creation time; null if the API does not provide it. Costs no extra upstream request.',
-      resolve: lazily(qrCodes, 'date'),
-    }),
-    date: t.field({
-      type: 'DateTime',
-      description: 'Creation time; null if the API does not provide it.',
-      resolve: lazily(qrCodes, 'date'),
-      ...renamedTo('createdAt'),
-    }),
+    ...shownLazily(t, qrCodes, 'String', { name: 'Name of the QR code; null if it has none.' }),
+    ...createdTime(t, lazily(qrCodes, 'date')),
     statistics: t.field({
       type: QrStatisticsRef,
       description:
@@ -208,39 +188,30 @@ function checkLook(
 }
 
 builder.mutationFields((t) => ({
-  createQrCode: t.field({
-    ...resultOf(QrCodeRef, 'CreateQrCodeResult'),
+  createQrCode: changeField(t, QrCodeRef, {
+    result: 'CreateQrCodeResult',
     description:
       'Creates a QR code. Costs 1 upstream request, plus a read of the QR code for selected fields that neither the response nor the input contains.',
-    args: {
-      input: t.arg({
-        type: CreateQrCodeInput,
-        required: true,
-        description: 'Values of the new QR code.',
-      }),
-    },
-    resolve: (_root, { input }, { links }) => {
-      const checks = new InputChecks('input');
+    input: [CreateQrCodeInput, 'Values of the new QR code.'],
+    check(checks, input) {
       const data = checkLook(checks, input);
       checks.notBlank('name', input.name);
-      checks.done();
-      return links.write(createQrCode({ ...input, data }));
+      return data;
     },
+    send: (input, { links }, data) => links.write(createQrCode({ ...input, data })),
   }),
-  updateQrCode: t.field({
-    ...resultOf(QrCodeRef, 'UpdateQrCodeResult'),
+  updateQrCode: changeField(t, QrCodeRef, {
+    result: 'UpdateQrCodeResult',
     description:
       'Changes the content and the appearance of a QR code. Costs 1 upstream request, plus a read of the QR code if its fields are selected.',
-    args: {
-      input: t.arg({ type: UpdateQrCodeInput, required: true, description: 'The changes.' }),
-    },
-    resolve: (_root, { input }, { links }) => {
-      const checks = new InputChecks('input');
+    input: [UpdateQrCodeInput, 'The changes.'],
+    check(checks, input) {
       const id = checks.id('id', 'QrCode', input.id);
       const data = checkLook(checks, input);
-      checks.done();
-      return links.update(qrCodes, id, updateQrCode(id, { ...input, data }));
+      return { id, data };
     },
+    send: (input, { links }, { id, data }) =>
+      links.update(qrCodes, id, updateQrCode(id, { ...input, data })),
   }),
   deleteQrCode: deletion(t, 'QrCode', deleteQrCode, {
     result: 'DeleteQrCodeResult',

@@ -1,26 +1,22 @@
 import { builder } from '../../graph/builder.ts';
 import { fault, type InputChecks } from '../../graph/checks.ts';
+import { enumOf } from '../../graph/fields.ts';
 import type { QrData, QrType } from './qr-code.ts';
 
 /** The type of `type` in the inputs of both mutations. */
-export const QrTypeRef = builder.enumType('QrType', {
-  description: 'The content type of a QR code. Each type requires `value` or `fields` in `data`.',
-  values: {
-    TEXT: { description: 'Any text, as `value`.' },
-    VCARD: { description: 'A business card, as `fields`: fname, lname, org, phone, email, site.' },
-    LINK: { description: 'An http or https URL, as `value`.' },
-    EMAIL: {
-      description:
-        'An email to send: the address as `value`, or email, subject and body as `fields`.',
-    },
-    PHONE: { description: 'A phone number to call, as `value`.' },
-    SMS: {
-      description:
-        'A text message to send: the phone number as `value`, or phone and message as `fields`.',
-    },
-    WIFI: { description: 'A Wi-Fi network to join, as `fields`: ssid, encryption, password.' },
-  } satisfies Record<QrType, { description: string }>,
-});
+export const QrTypeRef = enumOf<QrType>(
+  'QrType',
+  'The content type of a QR code. Each type requires `value` or `fields` in `data`.',
+  {
+    TEXT: 'Any text, as `value`.',
+    VCARD: 'A business card, as `fields`: fname, lname, org, phone, email, site.',
+    LINK: 'An http or https URL, as `value`.',
+    EMAIL: 'An email to send: the address as `value`, or email, subject and body as `fields`.',
+    PHONE: 'A phone number to call, as `value`.',
+    SMS: 'A text message to send: the phone number as `value`, or phone and message as `fields`.',
+    WIFI: 'A Wi-Fi network to join, as `fields`: ssid, encryption, password.',
+  },
+);
 
 /** The type of `data` in the inputs of both mutations; `checkQrData` checks it. */
 export const QrDataInput = builder.inputType('QrDataInput', {
