@@ -210,22 +210,7 @@ describe('An envelope', () => {
     await expectAlike({ ...plain, type });
   });
 
-  it.each(names)(
-    'with any member is answered alike whatever was asked before: %s',
-    async (name) => {
-      for (const value of [...odd, '"A"']) {
-        for (const method of ['POST', 'GET'] as const) {
-          for (const place of ['before', 'behind'] as const) {
-            await expectAlike({ ...plain, method, [place]: [{ name, value }] });
-          }
-        }
-      }
-    },
-  );
-
   it('is answered alike whatever was asked before', async () => {
-    await fc.assert(fc.asyncProperty(shape, expectAlike), {
-      numRuns: rounds(100),
-    });
+    await fc.assert(fc.asyncProperty(shape, expectAlike), { numRuns: rounds(120) });
   });
 });

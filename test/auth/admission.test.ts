@@ -1,21 +1,18 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Door, openDoor, type Reply } from '../support/door.ts';
 import { LiveViewer } from '../support/live-viewer.ts';
 
-const doors: Door[] = [];
-afterEach(() => Promise.all(doors.splice(0).map((door) => door.close())));
-
 /** A gateway whose cache holds what a caller with a good key has read of the marketplace. */
-async function warm(): Promise<Door> {
-  const door = await openDoor({ AUTH_MODE: 'passthrough' });
-  doors.push(door);
+let door: Door;
+beforeAll(async () => {
+  door = await openDoor({ AUTH_MODE: 'passthrough' });
   const { errors } = await door.ask(
     '{ seller { username } items { nodes { id name } } item(id: 1) { name } }',
     door.sandbox.links.keys.free,
   );
   expect(errors).toEqual([]);
-  return door;
-}
+});
+afterAll(() => door.close());
 
 const FIELDS = [
   'seller { username }',
@@ -34,7 +31,6 @@ function plan({ text }: Reply): Record<string, unknown> {
 
 describe('a made-up key', () => {
   it.each(FIELDS)('is refused before anything is looked up for { %s }', async (field) => {
-    const door = await warm();
     const { links, market } = door.sandbox;
     links.clearLog();
     market.clearLog();
@@ -48,7 +44,6 @@ describe('a made-up key', () => {
   });
 
   it.each(FIELDS)('is refused a dry run of { %s } before its admission', async (field) => {
-    const door = await warm();
     const before = door.calls();
     const reply = await door.ask(`{ ${field} }`, 'made-up', price);
     expect(reply.code).toBe('UPSTREAM_UNAUTHENTICATED');
@@ -68,7 +63,6 @@ describe('a made-up key', () => {
   });
 
   it('sees nothing in a dry run that is delivered in parts', async () => {
-    const door = await warm();
     const query = '{ account { id } ... @defer { seller { username } items { nodes { name } } } }';
     for (const accept of ['multipart/mixed', 'application/json', 'text/event-stream']) {
       const { text } = await door.ask(query, 'made-up', {
@@ -80,7 +74,6 @@ describe('a made-up key', () => {
   });
 
   it('learns nothing from tags of answers: a dry run has none', async () => {
-    const door = await warm();
     const get = (key: string, query: string, headers: Record<string, string> = {}) =>
       door.send(`/graphql?query=${encodeURIComponent(query)}`, {
         headers: { authorization: `Bearer ${key}`, 'x-graphql-yoga-csrf': '1', ...headers },
@@ -103,24 +96,24 @@ describe('a made-up key', () => {
 
 /** All ways to ask for an operation, and what comes back of each as text. */
 const WAYS: Readonly<
-  Record<string, (door: Door, query: string, key: string, etag: string) => Promise<string>>
+  Record<string, (query: string, key: string, etag: string) => Promise<string>>
 > = {
-  POST: async (door, query, key) => (await door.ask(query, key)).text,
-  'POST by a browser': async (door, query, key) => {
+  POST: async (query, key) => (await door.ask(query, key)).text,
+  'POST by a browser': async (query, key) => {
     const headers = { origin: door.url, 'sec-fetch-site': 'same-origin', 'user-agent': 'Mozilla' };
     return (await door.ask(query, key, { headers })).text;
   },
-  GET: (door, query, key, etag) => get(door, query, key, etag),
-  'GET by a browser': (door, query, key, etag) =>
-    get(door, query, key, etag, { 'sec-fetch-site': 'same-origin', accept: '*/*' }),
-  'a dry run': async (door, query, key) => (await door.ask(query, key, price)).text,
-  'in parts': async (door, query, key) => {
+  GET: get,
+  'GET by a browser': (query, key, etag) =>
+    get(query, key, etag, { 'sec-fetch-site': 'same-origin', accept: '*/*' }),
+  'a dry run': async (query, key) => (await door.ask(query, key, price)).text,
+  'in parts': async (query, key) => {
     const parts = query.replace('{', '{ ... @defer {').replace(/}$/, '} }');
     return (await door.ask(parts, key, { headers: { accept: 'multipart/mixed' } })).text;
   },
-  'as a stream': async (door, query, key) =>
+  'as a stream': async (query, key) =>
     (await door.ask(query, key, { headers: { accept: 'text/event-stream' } })).text,
-  'as a live query': async (door, query, key) => {
+  'as a live query': async (query, key) => {
     const viewer = LiveViewer.open(door.url, { query: `query @live ${query}`, token: key });
     while (viewer.events.length === 0 && !viewer.ended) {
       await new Promise((resolve) => {
@@ -133,7 +126,6 @@ const WAYS: Readonly<
 };
 
 async function get(
-  door: Door,
   query: string,
   key: string,
   etag: string,
@@ -152,21 +144,24 @@ async function get(
 }
 
 describe('what a good key has made known', () => {
+  const query =
+    '{ seller { username } items { nodes { name } } item(id: 1) { name } node(id: "SXRlbTox") { id } }';
+  // Often enough that its answer is remembered, in every form in which it is.
+  beforeAll(async () => {
+    for (let time = 0; time < 3; time += 1) {
+      for (const each of Object.values(WAYS)) {
+        await each(query, door.sandbox.links.keys.free, '"none"');
+      }
+    }
+  });
   afterEach(() => LiveViewer.closeAll());
 
   it.each(Object.keys(WAYS))('is withheld from an invented key that asks by %s', async (name) => {
     const way = WAYS[name] as (typeof WAYS)[string];
-    const door = await warm();
     const { free } = door.sandbox.links.keys;
-    const query =
-      '{ seller { username } items { nodes { name } } item(id: 1) { name } node(id: "SXRlbTox") { id } }';
-    // Often enough that its answer is remembered, in every form in which it is.
-    for (let time = 0; time < 3; time += 1) {
-      for (const each of Object.values(WAYS)) await each(door, query, free, '"none"');
-    }
-    const told = await way(door, query, free, '"none"');
-    const tag = / ((?:W\/)?"[^ ]+") /.exec(await get(door, query, free, '"none"'))?.[1] ?? '';
-    expect(await get(door, query, free, tag)).toMatch(/^304 /);
+    const told = await way(query, free, '"none"');
+    const tag = / ((?:W\/)?"[^ ]+") /.exec(await get(query, free, '"none"'))?.[1] ?? '';
+    expect(await get(query, free, tag)).toMatch(/^304 /);
     const { seller, items } = (await door.ask(query, free)).data as {
       readonly seller: { readonly username: string };
       readonly items: { readonly nodes: readonly { readonly name: string }[] };
@@ -176,7 +171,7 @@ describe('what a good key has made known', () => {
     const { market } = door.sandbox;
     market.clearLog();
     for (const [nth, etag] of ['"none"', tag].entries()) {
-      const text = await way(door, query, `made-up-${nth}`, etag);
+      const text = await way(query, `${name.replaceAll(' ', '-')}-${nth}`, etag);
       expect(secrets.filter((secret) => text.includes(secret))).toEqual([]);
       expect(text).toContain('UPSTREAM_UNAUTHENTICATED');
       expect(text).not.toMatch(/^304|"cache":[1-9]/);
@@ -188,7 +183,6 @@ describe('what a good key has made known', () => {
 
 describe('a key that the upstream has accepted', () => {
   it('gets the cost of an operation without a request', async () => {
-    const door = await warm();
     const before = door.calls();
     const reply = await door.ask('{ seller { username } }', door.sandbox.links.keys.free, price);
     expect([reply.errors, plan(reply)]).toEqual([
@@ -208,7 +202,6 @@ describe('a key that the upstream has accepted', () => {
   });
 
   it('finds a row of a page that is cached without another request', async () => {
-    const door = await warm();
     const { pro } = door.sandbox.links.keys;
     const { data } = await door.ask('{ items { nodes { databaseId } } account { id } }', pro);
     const { nodes } = (data ?? {})['items'] as { nodes: { databaseId: number }[] };
@@ -218,7 +211,6 @@ describe('a key that the upstream has accepted', () => {
   });
 
   it('sees the marketplace’s budget', async () => {
-    const door = await warm();
     const { errors, data } = await door.ask(
       '{ rateLimit(upstream: MARKET) { used } }',
       door.sandbox.links.keys.pro,

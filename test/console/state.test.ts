@@ -90,7 +90,7 @@ describe('The state of an upstream', () => {
         expect(spenders.find(({ kind }) => kind === 'foreign')?.sends ?? 0).toBe(sum(foreign));
         await stage.closeLast();
       }),
-      { numRuns: 12 },
+      { numRuns: 5 },
     );
   });
 

@@ -48,7 +48,7 @@ it('costs what an exact plan says where nothing is kept', async () => {
         if (exact) expect({ calls, wire: world.calls() }).toMatchObject({ calls: receipt.calls });
       }),
     ),
-    { numRuns: rounds(20) },
+    { numRuns: rounds(10) },
   );
 });
 
@@ -76,7 +76,7 @@ it('reads nothing twice for one query where nothing is kept', async () => {
         expect(calls).toEqual([...new Set(calls)]);
       }),
     ),
-    { numRuns: rounds(20), examples: [[{ env: nothingKept, clamp: 12, before: [], asked: long }]] },
+    { numRuns: rounds(10), examples: [[{ env: nothingKept, clamp: 12, before: [], asked: long }]] },
   );
 });
 

@@ -4,7 +4,7 @@ import { type Door, openDoor } from '../support/door.ts';
 import { LiveViewer } from '../support/live-viewer.ts';
 import { rounds } from '../support/rounds.ts';
 
-const SCHEDULES = rounds(5);
+const SCHEDULES = rounds(3);
 
 const queries = [
   'query @live { campaigns(first: 500) { totalCount nodes { id databaseId name } } }',

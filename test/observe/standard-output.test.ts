@@ -216,7 +216,7 @@ describe('lines of any text, for any reader', () => {
           own.close();
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 20 },
     );
   });
 });

@@ -48,7 +48,7 @@ describe('The usage of a day', () => {
         expect(sumsOf(kept)).toEqual(sumsOf(rows));
         expect(sumsOf(usage.rows)).toEqual(sumsOf(rows));
       }),
-      { numRuns: 20 },
+      { numRuns: 5 },
     );
   });
 
@@ -85,7 +85,7 @@ describe('The usage of a day', () => {
         usage.takeBack(unsent);
         expect(sumsOf(usage.rows)).toEqual(sumsOf(others));
       }),
-      { numRuns: 5 },
+      { numRuns: 2 },
     );
     const usage = new DayUsage(0, 0);
     usage.takeBack(usage.add(row()));

@@ -90,6 +90,6 @@ export const anyPlay: fc.Arbitrary<Play> = fc
     return fc.record({
       mode: fc.constant(mode),
       operations: fc.constant(some),
-      steps: fc.array<Step>(step, { minLength: 8, maxLength: 20 }),
+      steps: fc.array<Step>(step, { minLength: 6, maxLength: 14 }),
     });
   });
