@@ -7,12 +7,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { formatTokenFile } from '../../src/auth/token-file.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 import { chromium, describeWith } from '../support/needs.ts';
-import { findingsOf } from './axe.ts';
+import { expectAccessible } from './axe.ts';
 import { openBrowser } from './browser.ts';
-
-const views = ([1280, 390] as const).flatMap((width) =>
-  (['light', 'dark'] as const).map((scheme) => [width, scheme] as const),
-);
 
 describeWith(chromium, 'the jobs in the console', () => {
   const folder = mkdtempSync(join(tmpdir(), 'console-jobs-'));
@@ -63,13 +59,5 @@ describeWith(chromium, 'the jobs in the console', () => {
     expect(cells.slice(1)).toEqual(['qrCodes', 'shop', 'queued', '0', '0', '–', '0', '']);
   });
 
-  it.each(views)('is accessible with %i pixels, %s', async (width, colorScheme) => {
-    await page.emulateMedia({ colorScheme });
-    await page.setViewportSize({ width, height: 900 });
-    expect(await findingsOf(page)).toEqual([]);
-    const beyond = await page.evaluate(
-      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-    );
-    expect(beyond).toBe(0);
-  });
+  it('is accessible', () => expectAccessible(page));
 });

@@ -4,7 +4,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 import { chromium, describeWith } from '../support/needs.ts';
-import { findingsOf } from './axe.ts';
+import { expectAccessible } from './axe.ts';
 import { openBrowser } from './browser.ts';
 
 /** One call each, and none of them asks for what another one has. */
@@ -117,20 +117,7 @@ describeWith(chromium, 'the console in a browser', () => {
     expect(cells.slice(1, 4)).toEqual(['read', 'overlays', 'Patient']);
   });
 
-  it.each([
-    [1280, 'light'],
-    [1280, 'dark'],
-    [390, 'light'],
-    [390, 'dark'],
-  ] as const)('fits into %i pixels without a finding of axe in %s', async (width, scheme) => {
-    await page.setViewportSize({ width, height: 900 });
-    await page.emulateMedia({ colorScheme: scheme });
-    const beyond = await page.evaluate(
-      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-    );
-    expect(beyond).toBe(0);
-    expect(await findingsOf(page)).toEqual([]);
-  });
+  it('is accessible', () => expectAccessible(page));
 
   it('keeps what is pointed at and what has the focus from one state to the next', async () => {
     const row = await page.locator('#waiting tbody tr').first().elementHandle();

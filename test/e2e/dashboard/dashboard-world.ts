@@ -7,21 +7,8 @@ import { type Fault, type Sandbox, startSandbox } from '../../../src/sandbox/san
 import { freePort } from '../../support/free-port.ts';
 import { PLENTY } from '../../support/gateway.ts';
 import { type Running, start } from '../../support/process.ts';
+import type { View } from '../axe.ts';
 import { openBrowser } from '../browser.ts';
-
-/** A colour scheme and a size in which the page is looked at. */
-export interface View {
-  readonly scheme: 'light' | 'dark';
-  readonly width: 1280 | 390;
-}
-
-/** Both schemes in both sizes. */
-export const views: readonly View[] = [
-  { scheme: 'light', width: 1280 },
-  { scheme: 'light', width: 390 },
-  { scheme: 'dark', width: 1280 },
-  { scheme: 'dark', width: 390 },
-];
 
 /** A page that runs, in a browser. */
 export interface Visit {

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { chromium, dashboardPackages, describeWith } from '../../support/needs.ts';
-import { findingsOf } from '../axe.ts';
-import { type DashboardWorld, hold, startDashboard, views, wholeView } from './dashboard-world.ts';
+import { expectAccessible, findingsOf } from '../axe.ts';
+import { type DashboardWorld, hold, startDashboard, wholeView } from './dashboard-world.ts';
 
 describeWith([chromium, dashboardPackages], 'the forms of the dashboard', () => {
   let world: DashboardWorld;
@@ -132,11 +132,7 @@ describeWith([chromium, dashboardPackages], 'the forms of the dashboard', () => 
     expect(asked.length).toBe(13);
   });
 
-  it.each(views)('is accessible with all of that on it: $scheme, $width', async (view) => {
-    await page.emulateMedia({ colorScheme: view.scheme });
-    await page.setViewportSize({ width: view.width, height: 800 });
-    expect(await findingsOf(page)).toEqual([]);
-  });
+  it('is accessible with all of that on it', () => expectAccessible(page));
 
   it('had no complaint but of the faults that it was to show', () => {
     expect(world.elsewhere).toEqual([]);
