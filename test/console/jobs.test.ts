@@ -61,6 +61,9 @@ describe('the jobs in the console', () => {
     await startExport(busy, 'crawler');
     const jobs = await jobsOnce(busy, (rows) => rows.some(({ state }) => state === 'DONE'));
     expect(jobs).toMatchObject({ total: 2, open: 1 });
+    const metrics = await (await fetch(`${busy.url}/metrics`)).text();
+    for (const state of ['queued', 'done'])
+      expect(metrics).toContain(`gateway_jobs{state="${state}"} 1\n`);
     const { channels } = (await busy.ask('{ channels { totalCount } }', { headers: as('shop') }))
       .data as { channels: { totalCount: number } };
     expect(jobs.rows).toEqual([

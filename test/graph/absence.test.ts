@@ -44,13 +44,6 @@ const nodes = [
   'Item',
 ];
 
-describe('Query.node', () => {
-  it.each(nodes)('is null without an error for a %s that does not exist', async (typename) => {
-    const query = 'query ($id: ID!) { node(id: $id) { __typename id } }';
-    expect(await world.data(query, { id: globalId(`${typename}:999999`) })).toEqual({ node: null });
-  });
-});
-
 describe('Query.nodes', () => {
   it('has null in the place of each that does not exist, and keeps the order', async () => {
     const { qrCodes } = await world.data<{ qrCodes: { nodes: { id: string }[] } }>(

@@ -203,18 +203,3 @@ describe('Query.files', () => {
     });
   });
 });
-
-describe('Query.pixels', () => {
-  it('knows all thirteen networks', async () => {
-    const { pixels } = await world.data<{ pixels: Connection<{ type: string }> }>(
-      '{ pixels(first: 500) { nodes { type } } }',
-    );
-    expect(new Set(pixels.nodes.map(({ type }) => type))).toEqual(
-      new Set(
-        'GTM GA FB ADWORDS LINKEDIN TWITTER ADROLL QUORA PINTEREST BING SNAPCHAT REDDIT TIKTOK'.split(
-          ' ',
-        ),
-      ),
-    );
-  });
-});

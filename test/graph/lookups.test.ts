@@ -16,6 +16,8 @@ const lookups = [
   ['file', 'files', 'name downloads shortUrl date'],
   ['pixel', 'pixels', 'name tag type date'],
   ['campaign', 'campaigns', 'name public rotatorUrl'],
+  ['channel', 'channels', 'name description color starred'],
+  ['qrCode', 'qrCodes', 'link scans name date'],
   ['item', 'items', 'name version'],
 ] as const;
 

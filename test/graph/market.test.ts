@@ -191,23 +191,6 @@ describe('Query.items', () => {
   });
 });
 
-describe('Query.item', () => {
-  it('finds an item by the upstream’s integer, by the global id, and as a node', async () => {
-    const row = items[13] ?? {};
-    const query = `query ($id: ID!) { item(id: $id) { id ${fields} } }`;
-    const answer = await world.data<{ item: { id: string } }>(query, { id: String(row['id']) });
-    expect(answer.item).toEqual({ id: answer.item.id, ...item(row) });
-    const again = `query ($id: ID!) {
-      item(id: $id) { id ${fields} }
-      node(id: $id) { id ... on Item { ${fields} } }
-    }`;
-    expect(await world.data(again, { id: answer.item.id })).toEqual({
-      item: answer.item,
-      node: answer.item,
-    });
-  });
-});
-
 describe('Query.purchase', () => {
   const query = `query ($code: String!) { purchase(code: $code) {
     code licenseType price currency supportedUntil downloaded date item { ${fields} } } }`;

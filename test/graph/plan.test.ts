@@ -56,15 +56,6 @@ describe('Query.plans', () => {
       })),
     });
   });
-
-  it('are found again by their global ids', async () => {
-    const { plans: all } = await world.data<{ plans: { id: string }[] }>('{ plans { id name } }');
-    const { nodes } = await world.data(
-      'query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on Plan { name } } }',
-      { ids: all.map(({ id }) => id) },
-    );
-    expect(nodes).toEqual(all);
-  });
 });
 
 describe('PlanLimits.feature', () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Connection, type Row, startWorld, type World } from '../support/gateway.ts';
-import { everyRow, moment, plain } from './rest.ts';
+import { everyRow } from './rest.ts';
 
 let world: World;
 let codes: readonly Row[];
@@ -80,26 +80,5 @@ describe('QrCode.statistics', () => {
     restore();
     expect(qrCode).toEqual({ databaseId: codes[0]?.['id'], statistics: null });
     await other.close();
-  });
-});
-
-describe('Query.qrCode', () => {
-  it('finds a code by the upstream’s integer, by the global id, and as a node', async () => {
-    const { id, link, scans, name, date } = codes[9] ?? {};
-    const query = 'query ($id: ID!) { qrCode(id: $id) { id databaseId link scans name date } }';
-    const { qrCode } = await world.data<{ qrCode: { id: string } }>(query, { id: String(id) });
-    expect(qrCode).toEqual({
-      id: qrCode.id,
-      databaseId: id,
-      link,
-      scans,
-      name: plain(name),
-      date: moment(date),
-    });
-    const again = `query ($id: ID!) {
-      qrCode(id: $id) { id databaseId link scans name date }
-      node(id: $id) { id ... on QrCode { databaseId link scans name date } }
-    }`;
-    expect(await world.data(again, { id: qrCode.id })).toEqual({ qrCode, node: qrCode });
   });
 });

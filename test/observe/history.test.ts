@@ -1,7 +1,5 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { operationCost } from '../../src/observe/history/operations.ts';
-import { keyedWrite } from '../support/keyed-write.ts';
 import { createHistory } from './history-events.ts';
 
 const MINUTE = 60_000;
@@ -10,24 +8,6 @@ const sumOf = (rows: ReadonlyMap<string, { readonly sends?: number }>): number =
   [...rows.values()].reduce((sum, { sends = 0 }) => sum + sends, 0);
 
 describe('The minutes of a history', () => {
-  it('hold what happened in them, the last one under way', async () => {
-    const { clock, send, history } = createHistory();
-    send();
-    send({ lane: 'write' });
-    await clock.advance(62_000);
-    send({ lane: 'refresh' });
-    send({ code: 'LATE' });
-    send({ code: 'REFUSED' });
-    history.foreign({ upstream: 'LINKS', count: 4 });
-    const { foreign, interactive, refresh, refused, write } = history.sends('LINKS');
-    expect(interactive.slice(-2)).toEqual([1, 1]);
-    expect(write.slice(-2)).toEqual([1, 0]);
-    expect(refresh.slice(-2)).toEqual([0, 1]);
-    expect(refused.slice(-2)).toEqual([0, 1]);
-    expect(foreign.slice(-2)).toEqual([0, 4]);
-    expect(interactive).toHaveLength(60);
-  });
-
   it('leave nothing behind that is older than they are, however long nothing happens', async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -51,14 +31,6 @@ describe('The minutes of a history', () => {
       ),
       { numRuns: 40 },
     );
-  });
-
-  it('stay where they are when the wall clock jumps', async () => {
-    const { clock, send, history } = createHistory();
-    send();
-    clock.jumpWall(-3 * 60 * MINUTE);
-    await clock.advance(MINUTE);
-    expect(history.sends('LINKS').interactive.slice(-2)).toEqual([1, 0]);
   });
 
   it('contain the maximum of waiting requests, also in minutes without a change', async () => {
@@ -114,19 +86,6 @@ describe('The hour of a history', () => {
     expect(spenders.get('')).toEqual({ sends: 901 });
     expect(sumOf(spenders)).toBe(1000);
   });
-
-  it('estimates the duration of the slow ones', () => {
-    const { end, history } = createHistory();
-    for (let n = 1; n <= 90; n += 1) end('Slow', { durationMs: 40 });
-    for (let n = 1; n <= 10; n += 1) end('Slow', { waitedMs: 5000 });
-    const slow = () => operationCost(history.hour.operations.get('query Slow') ?? {});
-    expect(slow().waitP95Ms).toBeGreaterThan(4096);
-    expect(slow().waitP95Ms).toBeLessThan(8193);
-    // All that was answered in front waited for nothing.
-    const names = new Map([['Slow', { runs: 1900, saved: 1900 }]]);
-    history.answeredInBulk({ remembered: 1900, names, maxAgeMs: 0 });
-    expect(slow()).toMatchObject({ waitP95Ms: 0, durationP95Ms: 0, runs: 2000 });
-  });
 });
 
 describe('The events of a history', () => {
@@ -160,6 +119,12 @@ describe('The events of a history', () => {
     expect(history.log.latest.map(({ count }) => count)).toEqual([1, 2]);
   });
 
+  it('name keys that were removed before their time', () => {
+    const { history } = createHistory();
+    history.keysForgotten();
+    expect(history.log.latest).toMatchObject([{ kind: 'keys-forgotten', cause: null }]);
+  });
+
   it('of one kind leave those of the others, however many there are', () => {
     const { end, history, send } = createHistory();
     send({ code: 'UPSTREAM_TIMEOUT', caller: 'web' });
@@ -177,64 +142,9 @@ describe('The events of a history', () => {
       },
     ]);
   });
-
-  it('report what was done about a lost response, and nothing of usual writes', () => {
-    const { history } = createHistory();
-    for (const outcome of ['executed', 'replayed', 'rejected', 'conflict_in_use'] as const) {
-      history.keyed(keyedWrite({ outcome }));
-    }
-    expect(history.log.latest).toEqual([]);
-    history.keyed(keyedWrite({ outcome: 'reconciled' }));
-    history.keyed(keyedWrite({ outcome: 'unknown', mutation: 'createPixel' }));
-    history.keyed(keyedWrite({ outcome: 'reused', mutation: 'createUser' }));
-    history.keysForgotten();
-    const texts = history.log.latest.map(({ cause, kind, text }) => `${kind}: ${text}: ${cause}`);
-    expect(texts).toEqual([
-      'keys-forgotten: Idempotency keys were removed before their time, because the store is full.: null',
-      'key-reused: Idempotency key reused: createUser: with other arguments',
-      'outcome-unknown: Outcome unknown: createPixel: key 0a1b2c3d',
-      'reconciled: Reconciled createChannel: found after a lost response',
-    ]);
-    expect(history.log.latest.at(-1)).toMatchObject({
-      callers: [{ caller: 'web' }],
-      requestIds: ['call-1'],
-    });
-  });
-
-  it('exclude mistakes of callers', () => {
-    const { end, history } = createHistory();
-    for (const code of MISTAKES) end('Wrong', { outcome: 'failed', codes: [code] });
-    expect(history.log.latest).toEqual([]);
-  });
 });
 
 describe('The last five minutes of a history', () => {
-  it('contain the share of failed operations, with codes and callers', () => {
-    const { end, history } = createHistory();
-    for (let n = 0; n < 76; n += 1) end('Fine', { maxAgeMs: n * 1000 });
-    for (let n = 0; n < 20; n += 1) end('Search', { ...exhausted, caller: 'noisy' });
-    for (let n = 0; n < 3; n += 1) end('Search', { ...exhausted, caller: 'web' });
-    end('Cart', { outcome: 'partial', codes: ['UPSTREAM_TIMEOUT', 'BAD_USER_INPUT'] });
-    expect(history.recent).toMatchObject({
-      operations: 100,
-      failed: 24,
-      level: 'failing',
-      maxAgeMs: 75_000,
-      codes: [
-        {
-          code: 'BUDGET_EXHAUSTED',
-          failed: 23,
-          callers: [
-            { caller: 'noisy', count: 20 },
-            { caller: 'web', count: 3 },
-          ],
-        },
-        { code: 'UPSTREAM_TIMEOUT', failed: 1, callers: [{ caller: 'a', count: 1 }] },
-      ],
-    });
-    expect(history.failedShare).toBe(0.24);
-  });
-
   it.each([
     [4, 'ok'],
     [5, 'degraded'],
@@ -273,22 +183,6 @@ describe('The last five minutes of a history', () => {
     });
     await clock.advance(5 * MINUTE);
     expect(history.recent).toMatchObject({ operations: 0, codes: [], reads: 0, maxAgeMs: 0 });
-  });
-
-  it('contain the requests by caller, with refreshes separate', () => {
-    const { history, send } = createHistory();
-    for (let n = 0; n < 7; n += 1) send({ caller: 'noisy' });
-    for (let n = 0; n < 2; n += 1) send({ lane: 'refresh' });
-    send({ caller: 'web' });
-    send({ caller: 'web', code: 'LATE' });
-    expect(history.recent).toMatchObject({
-      sends: 10,
-      spenders: [
-        { caller: 'noisy', count: 7 },
-        { caller: null, count: 2 },
-        { caller: 'web', count: 1 },
-      ],
-    });
   });
 
   it('name those who fail most and spend most among ten thousand callers', () => {

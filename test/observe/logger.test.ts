@@ -291,6 +291,20 @@ describe('a warning or an error', () => {
   });
 });
 
+it('Keys that are removed because the store is full leave a line every ten minutes', async () => {
+  const clock = new VirtualClock();
+  const stream: string[] = [];
+  const events = new EventStream();
+  const write = (line: string) => void stream.push(line);
+  events.add(createLog({ level: 'info', stream: { write }, scrub: createScrub([]), clock }));
+  for (let minute = 0; minute < 15; minute += 1) {
+    events.emit('keysForgotten', { count: 1 });
+    await clock.advance(60_000);
+  }
+  const counts = [...stream.join('').matchAll(/"level":"warn".*"count":(\d+)/g)];
+  expect(counts.map(([, count]) => count)).toEqual(['1', '10']);
+});
+
 describe('LOG_LEVEL', () => {
   it.each([
     ['info', ['operation', 'upstream failed']],

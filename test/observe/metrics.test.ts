@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseCallerClasses } from '../../src/auth/caller-class.ts';
 import { EventStream } from '../../src/observe/event-stream.ts';
 import type { OperationRecord } from '../../src/observe/events.ts';
 import { createLazyMetrics } from '../../src/observe/metrics/lazy-metrics.ts';
 import type { IdempotencyGauges } from '../../src/observe/metrics/write-metrics.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
-import { keyedWrite } from '../support/keyed-write.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 /** The records of a gateway that has had no write with an idempotency key. */
@@ -144,24 +142,6 @@ const gauges = {
   jobs: () => new Map(),
 };
 
-/** A request for a caller of a class; a refresh if that is `null`. */
-function requestOf(callerClass: string | null) {
-  return {
-    upstream: 'LINKS',
-    sentAt: 0,
-    method: 'GET',
-    resource: 'channels',
-    operation: undefined,
-    lane: callerClass === null ? 'refresh' : 'interactive',
-    caller: callerClass && 'web',
-    callerClass,
-    asker: null,
-    renews: false,
-  } as const;
-}
-
-const configured = parseCallerClasses('{"agent":{},"nightly":{}}');
-
 describe('the numbers', () => {
   const record: OperationRecord = {
     requestId: '1',
@@ -196,116 +176,5 @@ describe('the numbers', () => {
     expect(text).toContain('gateway_operation_errors_total{code="OUTCOME_UNKNOWN"} 1');
     expect(text).toContain('gateway_operation_errors_total{code="OTHER"} 1');
     expect(text).not.toContain('stranger');
-  });
-
-  it('of writes count their ends, lost responses without a key, reads and second requests', async () => {
-    const events = new EventStream();
-    const metrics = createLazyMetrics(new VirtualClock(), events, gauges);
-    const before = (await metrics.render()).text;
-    expect(before).toContain(
-      'gateway_keyed_writes_total{upstream="LINKS",outcome="reconciled"} 0\n',
-    );
-    events.emit('keyed', keyedWrite({ outcome: 'reconciled', reads: 2 }));
-    events.emit('keyed', keyedWrite({ reads: 2 }));
-    events.emit('keyed', keyedWrite({ outcome: 'unknown', key: null, reads: 1 }));
-    events.emit('keysForgotten', { count: 3 });
-    events.emit('conflict', { upstream: 'LINKS' });
-    const { text } = await metrics.render();
-    for (const line of [
-      'gateway_keyed_writes_total{upstream="LINKS",outcome="reconciled"} 1',
-      'gateway_keyed_writes_total{upstream="LINKS",outcome="executed"} 1',
-      'gateway_keyed_writes_total{upstream="LINKS",outcome="unknown"} 0',
-      'gateway_unkeyed_lost_writes_total{upstream="LINKS",outcome="unknown"} 1',
-      'gateway_reconciliation_reads_total{upstream="LINKS"} 5',
-      'gateway_idempotency_forgotten_total 3',
-      'gateway_conflicts_total{upstream="LINKS"} 1',
-    ]) {
-      expect(text).toContain(`${line}\n`);
-    }
-    expect(text).not.toMatch(/createChannel|0a1b2c3d/);
-  });
-
-  it('of classes count requests of their callers and refreshes, each class from the start', async () => {
-    const events = new EventStream();
-    const classes = { configured, quotas: () => [] };
-    const metrics = createLazyMetrics(new VirtualClock(), events, { ...gauges, classes });
-    const series = async (): Promise<string[]> => {
-      const { text } = await metrics.render();
-      const begin = 'gateway_upstream_requests_by_class_total{upstream=';
-      return text.split('\n').flatMap((line) => {
-        return line.startsWith(begin) ? line.slice(begin.length) : [];
-      });
-    };
-    const names = ['agent', 'nightly', 'default', '(refresh)'];
-    const atStart = ['LINKS', 'MARKET'].flatMap((upstream) =>
-      names.map((name) => `"${upstream}",class="${name}"} 0`),
-    );
-    expect(await series()).toEqual(atStart);
-    const end = (callerClass: string | null, code: 'OK' | 'REFUSED' | 'LATE' = 'OK'): void => {
-      const outcome = { code, durationMs: 1 };
-      events.emit('requestEnded', { at: 0, request: requestOf(callerClass), outcome });
-    };
-    end('agent');
-    end('agent', 'REFUSED');
-    end('agent', 'LATE');
-    end(null);
-    end('default');
-    end('chosen-by-a-stranger');
-    expect((await series()).slice(0, 4)).toEqual([
-      '"LINKS",class="agent"} 2',
-      '"LINKS",class="nightly"} 0',
-      '"LINKS",class="default"} 2',
-      '"LINKS",class="(refresh)"} 1',
-    ]);
-    expect((await series()).slice(4)).toEqual(atStart.slice(4));
-  });
-
-  it('of the limits of classes are read at the scrape', async () => {
-    const quota = { upstream: 'LINKS', callerClass: 'agent' } as const;
-    const quotas = () => [{ ...quota, limit: 8, used: 5 }];
-    const classes = { configured, quotas };
-    const events = new EventStream();
-    const metrics = createLazyMetrics(new VirtualClock(), events, { ...gauges, classes });
-    const { text } = await metrics.render();
-    expect(text.split('\n').filter((line) => line.startsWith('gateway_class_quota'))).toEqual([
-      'gateway_class_quota_limit{upstream="LINKS",class="agent"} 8',
-      'gateway_class_quota_used{upstream="LINKS",class="agent"} 5',
-    ]);
-  });
-
-  it('of jobs are read at the scrape, in each state', async () => {
-    const metrics = createLazyMetrics(new VirtualClock(), new EventStream(), {
-      ...gauges,
-      jobs: () =>
-        new Map([
-          ['RUNNING', 2],
-          ['DONE', 0],
-        ]),
-    });
-    const { text } = await metrics.render();
-    expect(text.split('\n').filter((line) => line.startsWith('gateway_jobs'))).toEqual([
-      'gateway_jobs{state="running"} 2',
-      'gateway_jobs{state="done"} 0',
-    ]);
-  });
-
-  it('of idempotency keys are read at the scrape', async () => {
-    const keys = { inProgress: 1, ambiguous: 2, stored: 3, bytes: 4, maxBytes: 5 };
-    const metrics = createLazyMetrics(new VirtualClock(), new EventStream(), {
-      ...gauges,
-      idempotency: () => ({ ...keys, isSaveFailing: true }),
-    });
-    const { text } = await metrics.render();
-    const lines = text
-      .split('\n')
-      .filter((line) => /^gateway_(idempotency_(?!forg)|state_)/.test(line));
-    expect(lines).toEqual([
-      'gateway_idempotency_keys{state="in_progress"} 1',
-      'gateway_idempotency_keys{state="ambiguous"} 2',
-      'gateway_idempotency_keys{state="stored"} 3',
-      'gateway_idempotency_bytes 4',
-      'gateway_idempotency_max_bytes 5',
-      'gateway_state_save_failing 1',
-    ]);
   });
 });

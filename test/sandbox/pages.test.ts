@@ -45,12 +45,10 @@ describe('addresses in the data', () => {
     const urls = new Set<string>();
     for (const { avatar } of rowsOf(await api.get('/api/users'))) urls.add(avatar);
     for (const id of [104, 99, 31, 76]) {
-      for (const page of [1, 2]) {
-        const { body } = await api.get(`/api/channel/${id}?limit=100&page=${page}`);
-        for (const address of addresses(body)) urls.add(address);
-      }
+      const { body } = await api.get(`/api/channel/${id}?limit=20`);
+      for (const address of addresses(body)) urls.add(address);
     }
-    expect(urls.size).toBeGreaterThan(300);
+    expect(urls.size).toBeGreaterThan(90);
     for (const address of urls) await load(address);
   });
 

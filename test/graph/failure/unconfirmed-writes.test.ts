@@ -142,14 +142,17 @@ describe('A write that the web server answers itself', () => {
     expect(log).not.toContain(new URL(stage.sandbox.links.url).host);
   });
 
-  it.each(unmade)('with %i does not make the API count as out of order', async (status) => {
-    const world = await stage.start();
-    unserved(status, '<html>');
-    for (const write of writes) {
-      expect(await outcomeOf(world, write)).toBe('UPSTREAM_INVALID_RESPONSE');
-    }
-    expect((await world.ask('{ account { id } channels { totalCount } }')).errors).toEqual([]);
-  });
+  it.each([404, 501, 301])(
+    'with %i does not make the API count as out of order',
+    async (status) => {
+      const world = await stage.start();
+      unserved(status, '<html>');
+      for (const write of writes) {
+        expect(await outcomeOf(world, write)).toBe('UPSTREAM_INVALID_RESPONSE');
+      }
+      expect((await world.ask('{ account { id } channels { totalCount } }')).errors).toEqual([]);
+    },
+  );
 
   it('can be sent again with the same key when the host lets it pass', async () => {
     const world = await stage.start();
@@ -194,7 +197,7 @@ describe('A write that the web server answers itself', () => {
 });
 
 describe('A read that the web server answers itself', () => {
-  it.each(unmade)('with %i fails alone, and a known list is served', async (status) => {
+  it.each([404, 501, 301])('with %i fails alone, and a known list is served', async (status) => {
     const { ask, data } = await stage.start({ 'ttl.channels': '1' });
     const before = await data('{ channels(first: 3) { nodes { name } } }');
     stage.sandbox.links.fault({ kind: 'html', status, html: '<html>' });

@@ -283,7 +283,7 @@ describe.each(nouns)('$mutation', (noun) => {
             expect(evidenceOf(noun, other).content).toBe(evidence.content);
           }
         }),
-        { numRuns: rounds(15) },
+        { numRuns: rounds(6) },
       );
     },
   );

@@ -43,6 +43,8 @@ beforeAll(async () => {
   }>('{ list: channels { nodes { databaseId items { totalCount } } } }');
   const full = list.nodes.filter(({ items }) => (items.totalCount ?? 0) > 1);
   channels = full.map(({ databaseId }) => databaseId);
+  // The parents of lists are read first.
+  for (const field of Object.keys(fields)) await world.ask(query(field, 'first: 1'));
 });
 afterAll(() => world.close());
 
@@ -66,19 +68,16 @@ describe.each(Object.keys(fields).filter((field) => field !== 'jobs'))('A cursor
   it('is refused by every other list, without an upstream request', async () => {
     const cursor = await cursorOf(own);
     expect(cursor).not.toBe('');
-    for (const other of Object.keys(fields).filter((each) => each !== own)) {
-      // The parents of the list are read first.
-      await world.ask(query(other, 'first: 1'));
-      world.forgetCalls();
-      for (const window of [`after: "${cursor}"`, `before: "${cursor}"`]) {
-        const { errors } = await world.ask(query(other, window));
-        expect(errors.length, other).toBeGreaterThan(0);
-        for (const { extensions } of errors) {
-          expect(extensions?.code, `${other} ${window}`).toBe('BAD_USER_INPUT');
-        }
-      }
-      expect(world.calls(), other).toEqual([]);
+    world.forgetCalls();
+    for (const [at, other] of Object.keys(fields).entries()) {
+      if (other === own) continue;
+      const { errors } = await world.ask(
+        query(other, `${at % 2 ? 'after' : 'before'}: "${cursor}"`),
+      );
+      expect(errors.length, other).toBeGreaterThan(0);
+      for (const { extensions } of errors) expect(extensions?.code, other).toBe('BAD_USER_INPUT');
     }
+    expect(world.calls()).toEqual([]);
   });
 
   it('is accepted by its own list', async () => {

@@ -84,10 +84,13 @@ const styles: readonly (readonly [string, Members, number, number, number])[] = 
 ];
 
 describe('Every list', () => {
-  it.each(styles)('is whole where an installation %s', async (_, members, rows, size, fewest) => {
+  it.each(styles)('is whole where an installation %s', async (...style) => {
+    const [_, members, rows, size, fewest] = style;
     Object.assign(upstream, { rows, clamp: size, members, past: 'empty' });
     const [world, fresh] = [await upstream.world(), await upstream.world()];
-    for (const [name, list] of Object.entries(oddLists)) {
+    // Three of nine by turns: how a page is told makes no difference to the list.
+    const turn = styles.indexOf(style) % 3;
+    for (const [name, list] of Object.entries(oddLists).filter((__, at) => at % 3 === turn)) {
       const first = await pageOf(world, list, 'first: 3');
       expect(first, name).toMatchObject({ ids: [1, 2, 3], hasNextPage: true });
       // A total that is wrong in itself is not known to be before all rows are.
@@ -204,7 +207,7 @@ describe('A list', () => {
           await world.close();
         }
       }),
-      { numRuns: rounds(25), examples: [[growing('pages')], [growing('none')]] },
+      { numRuns: rounds(12), examples: [[growing('pages')], [growing('none')]] },
     );
   });
 });

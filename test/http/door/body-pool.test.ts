@@ -137,37 +137,3 @@ it('Who hangs up while it is found out who that is takes no room for ever', () =
   }
   expect(() => pool.take('anyone', MIB)).not.toThrow();
 });
-
-describe('The memory for large bodies', () => {
-  const KIB = 1024;
-
-  it('is half for one caller, and never all of it for several', () => {
-    const pool = new BodyPool(2000 * KIB);
-    pool.take('one', 1000 * KIB);
-    expect(() => pool.take('one', 17 * KIB)).toThrow('Retry later');
-    const most = (caller: string): number => {
-      for (let taken = 0; ; taken += 20) {
-        try {
-          pool.take(caller, 20 * KIB);
-        } catch {
-          return taken;
-        }
-      }
-    };
-    expect(['two', 'three', 'four'].map(most)).toEqual([740, 180, 40]);
-    // Of a size that is always taken.
-    expect(() => pool.take('five', 16 * KIB)).not.toThrow();
-  });
-
-  it('comes back once, however often it is given back', () => {
-    const pool = new BodyPool(200 * KIB);
-    const first = pool.take('one', 50 * KIB);
-    pool.take('one', 50 * KIB);
-    first(0);
-    first(0);
-    pool.take('one', 50 * KIB);
-    expect(() => pool.take('one', 17 * KIB)).toThrow('Retry later');
-    pool.take('two', 70 * KIB);
-    expect(() => pool.take('two', 17 * KIB)).toThrow('Retry later');
-  });
-});

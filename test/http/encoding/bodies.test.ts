@@ -32,7 +32,7 @@ describe('A body in pieces', () => {
         sent = Buffer.concat([sent, gzip.end()]);
         expect(gunzipSync(sent).equals(plain)).toBe(true);
       }),
-      { numRuns: 200 },
+      { numRuns: 50 },
     );
   });
 

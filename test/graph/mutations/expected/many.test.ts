@@ -8,7 +8,7 @@ const stage = new Stage();
 const channels = new Channels(stage);
 
 /** A number of concurrent increments of the number in the description. */
-const MANY = 40;
+const MANY = 16;
 
 it(`${MANY} concurrent increments of a number lose none, at two calls each`, async () => {
   const { world } = stage;
@@ -78,7 +78,7 @@ const from = fc.oneof(
 const moments = fc.record({ begins: fc.nat(30), held: fc.nat(60), applied: fc.boolean() });
 
 it('any interleaving of updates with and without `expected` has the results of some order of them', async () => {
-  const runs = { numRuns: rounds(40) };
+  const runs = { numRuns: rounds(15) };
   const anyStory = fc.array(fc.tuple(from, moments), { minLength: 2, maxLength: 6 });
   await fc.assert(
     fc.asyncProperty(anyStory, async (story) => {

@@ -117,9 +117,9 @@ describe('A view of a list', () => {
           windows += 1;
         }
       }),
-      { numRuns: rounds(30) },
+      { numRuns: rounds(12) },
     );
-    expect(windows).toBeGreaterThanOrEqual(rounds(30) * 5);
+    expect(windows).toBeGreaterThanOrEqual(rounds(12) * 5);
   });
 
   it('is so from cached pages too, with rows that are deleted through the gateway', async () => {
@@ -143,7 +143,7 @@ describe('A view of a list', () => {
           await world.close();
         }
       }),
-      { numRuns: rounds(8) },
+      { numRuns: rounds(4) },
     );
   });
 
@@ -166,7 +166,7 @@ describe('A view of a list', () => {
         const shown = await pageThrough(view, { size, forwards });
         expect(shown).toEqual(plainly(list.rows, view).map(({ id }) => id));
       }),
-      { numRuns: rounds(20) },
+      { numRuns: rounds(8) },
     );
   });
 
@@ -215,7 +215,7 @@ describe('A view of a list', () => {
         const left = plainly(list.rows, view).filter(({ id }) => stable.has(id));
         expect(shown.filter((id) => stable.has(id))).toEqual(left.map(({ id }) => id));
       }),
-      { numRuns: rounds(40) },
+      { numRuns: rounds(16) },
     );
   });
 
