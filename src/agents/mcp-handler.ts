@@ -3,7 +3,6 @@ import {
   fromJsonSchema,
   type JsonSchemaType,
   McpServer,
-  type McpServerOptions,
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import manifest from '../../package.json' with { type: 'json' };
@@ -91,14 +90,8 @@ export function createAgentHandler({ budgetOf, maskError, tools }: McpHandlerOpt
   }
 }
 
-/**
- * Serves the protocol; `register` gives the server of a request what it offers. `options` are those of each server,
- * beside its instructions.
- */
-export function serveMcp(
-  register: (server: McpServer, call: AgentCall) => void,
-  options: Pick<McpServerOptions, 'capabilities' | 'requestState'> = {},
-): McpHandler {
+/** Serves the protocol; `register` gives the server of a request what it offers. */
+function serveMcp(register: (server: McpServer, call: AgentCall) => void): McpHandler {
   const calls = new WeakMap<Request, AgentCall>();
   const handler = createMcpHandler(({ requestInfo }) => {
     const call = requestInfo && calls.get(requestInfo);
@@ -109,7 +102,6 @@ export function serveMcp(
         instructions: INSTRUCTIONS,
         // It never changes, so that no client can subscribe to it.
         capabilities: { tools: { listChanged: false } },
-        ...options,
         cacheHints: { 'tools/list': { ttlMs: LIST_TTL_MS, cacheScope: 'private' } },
       },
     );

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWith } from '../../support/needs.ts';
 import { GATEWAY, type Running, start } from '../../support/process.ts';
-import { startEverything } from './everything-server.ts';
-import { everythingLacks, gatewayLacks } from './lacking.ts';
+import { gatewayLacks } from './lacking.ts';
 import { runSuite, suite, surprises } from './suite.ts';
 
 const REVISIONS = ['2025-11-25', '2026-07-28'] as const;
@@ -20,14 +19,5 @@ describeWith(suite, 'in the conformance suite of the protocol', () => {
   it.each(REVISIONS)('the gateway passes all of %s that it offers', async (revision) => {
     const [, url = ''] = await gateway.says(/^GraphQL +(http:\S+?)\/graphql/m);
     expect(surprises(await runSuite(url, revision), gatewayLacks[revision])).toEqual([]);
-  });
-
-  it.each(REVISIONS)('a server with everything passes %s behind its door', async (revision) => {
-    const { server, url } = await startEverything();
-    try {
-      expect(surprises(await runSuite(url, revision), everythingLacks[revision])).toEqual([]);
-    } finally {
-      await server.close();
-    }
   });
 });

@@ -3,11 +3,7 @@ import type { Revision } from './suite.ts';
 /** What of the suite does not pass in each revision: scenarios, or single checks as `scenario:check`. */
 type Lacking = Readonly<Record<Revision, readonly string[]>>;
 
-/**
- * What no server behind `/mcp` can do. In 2025-11-25 a server asks its client by a request of its own, and the answer
- * arrives as another request. Without a session nothing connects the two: the library refuses such a question, since it
- * does not know the capabilities of the client. The same questions work in 2026-07-28, where results ask them.
- */
+/** Questions of a server to its client, and sessions, of which there are none. */
 const SESSIONS = [
   'tools-call-sampling',
   'tools-call-elicitation',
@@ -38,12 +34,6 @@ const TASKS = [
   'tasks-status-notifications',
   'tasks-wire-fields',
 ];
-
-/** What a server with everything lacks behind the gateway's door. All that is required of 2026-07-28 passes. */
-export const everythingLacks: Lacking = {
-  '2025-11-25': SESSIONS,
-  '2026-07-28': [...CHANGES, ...TASKS],
-};
 
 /** The features that the gateway does not have, and the tools that only the suite knows, in both revisions. */
 const FEATURES = [
