@@ -29,6 +29,9 @@ interface Taken<T> {
   readonly owner: string;
 }
 
+/** Whether an entry may be taken in the turn of an owner. */
+type MayTake<T> = (entry: T, owner: string) => boolean;
+
 /**
  * A queue that is first in, first out for each owner, and takes from the owner with the least share. The cost of
  * an entry is charged afterwards; a new owner starts with the share of the next one, so that neither new nor
@@ -39,16 +42,40 @@ export class FairQueue<T extends object> {
   readonly #lines = new Map<string, Line<T>>();
   readonly #waiting = new Map<T, WaitingOwner<T>>();
   /** A heap of the owners with a line, the least share first. A share that has grown is corrected when it is read. */
-  readonly #heap: QueuePlace[] = [];
+  #heap: QueuePlace[] = [];
   /** The cost charged to each owner; less than `#least` counts as `#least`. */
   readonly #shares = new BoundedMap<number>({ max: REMEMBERED });
   #places = 0;
   /** The share of the owner from which the last entry was taken. */
   #least = 0;
+  /** The queue that this is a copy of. */
+  #source: FairQueue<T> | undefined;
 
   /** Number of entries. */
   get size(): number {
     return this.#waiting.size;
+  }
+
+  /** The entries, in the order in which they were added. */
+  [Symbol.iterator](): Iterator<T> {
+    return this.#waiting.keys();
+  }
+
+  /** A copy for a simulation, during which this queue must not change. O(n) in the number of entries. */
+  copy(): FairQueue<T> {
+    const copy = new FairQueue<T>();
+    for (const [entry, { owners }] of this.#waiting) {
+      copy.#waiting.set(entry, { entry, owners: new Set(owners) });
+    }
+    for (const [owner, { waiting }] of this.#lines) {
+      const left = waiting.flatMap(({ entry }) => (entry && copy.#waiting.get(entry)) ?? []);
+      copy.#lines.set(owner, { waiting: left, next: 0 });
+    }
+    copy.#heap = [...this.#heap];
+    copy.#places = this.#places;
+    copy.#least = this.#least;
+    copy.#source = this;
+    return copy;
   }
 
   /** Adds an entry after all others of its owners. A waiting entry keeps its place, and gets the new owners. */
@@ -76,31 +103,45 @@ export class FairQueue<T extends object> {
     this.#waiting.delete(entry);
   }
 
+  /** The next entry that may be taken now; `undefined` if there is none. */
+  peek(mayTake: MayTake<T> = () => true): T | undefined {
+    const first = this.#first(mayTake);
+    if (first) this.#push(first.place);
+    return first?.entry;
+  }
+
   /** Takes the next entry that may be taken now; `undefined` if there is none. */
-  take(mayTake: (entry: T, owner: string) => boolean = () => true): Taken<T> | undefined {
+  take(mayTake: MayTake<T> = () => true): Taken<T> | undefined {
+    const first = this.#first(mayTake);
+    if (!first) return undefined;
+    const { owner } = first.place;
+    this.#least = this.#shareOf(owner);
+    this.remove(first.entry);
+    this.#enter(owner);
+    return { entry: first.entry, owner };
+  }
+
+  /** The next entry that may be taken now. Its place has left the heap. */
+  #first(mayTake: MayTake<T>): { readonly entry: T; readonly place: QueuePlace } | undefined {
     const passedOver: QueuePlace[] = [];
-    let taken: Taken<T> | undefined;
-    while (!taken) {
+    let first: { readonly entry: T; readonly place: QueuePlace } | undefined;
+    while (!first) {
       const place = this.#pop();
       if (!place) break;
       const { owner } = place;
       const line = this.#lines.get(owner);
       if (!line || isEmpty(line)) {
         this.#lines.delete(owner);
-      } else if ((this.#shares.peek(owner) ?? 0) > place.share) {
+      } else if (this.#charged(owner) > place.share) {
         this.#enter(owner);
       } else {
         const entry = firstOf(line, (each) => mayTake(each, owner));
         if (entry === null) passedOver.push(place);
-        else taken = { entry, owner };
+        else first = { entry, place };
       }
     }
     for (const place of passedOver) this.#push(place);
-    if (!taken) return undefined;
-    this.#least = this.#shareOf(taken.owner);
-    this.remove(taken.entry);
-    this.#enter(taken.owner);
-    return taken;
+    return first;
   }
 
   /** Charges an owner for a taken entry: in milliseconds, or in any other unit that is used for all entries. */
@@ -109,7 +150,12 @@ export class FairQueue<T extends object> {
   }
 
   #shareOf(owner: string): number {
-    return Math.max(this.#least, this.#shares.peek(owner) ?? 0);
+    return Math.max(this.#least, this.#charged(owner));
+  }
+
+  #charged(owner: string): number {
+    const known = this.#shares.peek(owner);
+    return known ?? (this.#source ? this.#source.#charged(owner) : 0);
   }
 
   #enter(owner: string): void {

@@ -3,7 +3,7 @@ import type { UpstreamName } from '../errors.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { Budget } from './budget/budget.ts';
 import type { KeyState } from './budget/budgets.ts';
-import { callerInClass } from './budget/law/callers/caller-names.ts';
+import { callerInClass } from './budget/law/callers.ts';
 import type { TurnLane } from './budget/law/document.ts';
 import type { KeyedRead } from './cache/key.ts';
 import type { Watchers } from './cache/watched-round.ts';

@@ -1,3 +1,4 @@
+import { classRules } from '../../auth/caller-class.ts';
 import type { ExhaustedReason } from '../../errors.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import type {
@@ -9,23 +10,21 @@ import type {
   TakenSlot,
   WaitingCaller,
 } from './budget.ts';
-import { bulkForecastMs } from './estimates/bulk-forecast.ts';
-import { QueueEstimates } from './estimates/queue-estimates.ts';
-import { QueueForecast } from './estimates/queue-forecast.ts';
-import { Lanes } from './lanes.ts';
-import { type BudgetView, clearMs, pausedMs } from './law/availability.ts';
-import { Allowances } from './law/callers/allowances.ts';
-import { classOf, nameWithoutClass } from './law/callers/caller-names.ts';
-import { laneWithin } from './law/callers/lane-turns.ts';
-import type { QuotaUse } from './law/callers/quotas.ts';
+import { type BudgetView, Forecast } from './forecast.ts';
+import { callerInClass, classOf, nameWithoutClass } from './law/callers.ts';
 import { type Lane, leftByRefreshes, type TurnLane } from './law/document.ts';
 import { refreshesPerWindow } from './law/pace.ts';
-import { comesBack, heldBack, slotsOf, used } from './law/slots.ts';
+import { type QuotaUse, quotaUse } from './law/quotas.ts';
+import { Reserves } from './law/reserves.ts';
+import { clearMs, comesBack, heldBack, pausedMs, slotsOf, used } from './law/slots.ts';
 import type { MemoryStore } from './memory-store.ts';
+import { Queue } from './queue.ts';
 
 /** The request for which a slot was taken. */
 type SlotUse = Pick<SlotRequest, 'lane' | 'resource'>;
 
+/** Maximum number of requests of a job that a forecast plays. */
+const MOST_PLAYED = 100;
 /** Maximum number of listed slots of a window: co-tenants can have any number. */
 const MOST_LISTED = 1000;
 
@@ -33,7 +32,7 @@ const MOST_LISTED = 1000;
 export abstract class BudgetQueue {
   protected readonly clock: Clock;
   protected readonly store: MemoryStore;
-  protected readonly lanes: Lanes<SlotRequest>;
+  protected readonly lanes: Queue<SlotRequest>;
   /** The requests for which slots are taken, by the names of the slots. */
   readonly #uses = new Map<string, SlotUse>();
   /** When the process will end, on `clock.now()`; `null` while it is not about to. */
@@ -42,7 +41,7 @@ export abstract class BudgetQueue {
   constructor(clock: Clock, store: MemoryStore) {
     this.clock = clock;
     this.store = store;
-    this.lanes = new Lanes(store, store.rules);
+    this.lanes = new Queue(store.rules);
   }
 
   get state(): BudgetState {
@@ -86,41 +85,68 @@ export abstract class BudgetQueue {
   }
 
   laneOf<L extends TurnLane>(lane: L, caller: string): L | 'bulk' {
-    return laneWithin(this.store.rules, lane, caller);
+    if (lane === 'write') return lane;
+    const { weight } = classRules(this.store.rules.classes, classOf(caller));
+    return weight === 0 ? 'bulk' : lane;
   }
 
   estimate(lane: TurnLane, caller: string): number {
-    return this.#estimates.ofNew(lane, caller);
+    const own = this.laneOf(lane, caller);
+    const forecast = this.#forecast(own);
+    return forecast.leavesInMs(forecast.add(own, caller));
   }
 
   estimateOf(request: SlotRequest): number {
-    return this.#estimates.of(request) ?? 0;
+    if (request.lane === 'refresh') return 0;
+    return this.#forecast(request.lane).leavesInMs(request);
   }
 
   availableTo(lane: TurnLane, caller: string): number {
     const { budget, now, rules } = this.store.view;
     if (pausedMs(budget, now) > 0) return 0;
-    const allowances = new Allowances(budget, rules, now);
-    const want = { lane: this.laneOf(lane, caller), caller };
-    return allowances.available(want, budget.limit - used(budget));
+    const own = this.laneOf(lane, caller);
+    const free = budget.limit - used(budget);
+    return new Reserves(budget, rules, now).available({ caller, lane: own }, free);
   }
 
   quotaOf(caller: string): QuotaUse | null {
     const { budget, now, rules } = this.store.view;
-    return rules.classes ? new Allowances(budget, rules, now).quotaOf(caller) : null;
+    return rules.classes ? quotaUse(budget, rules, now, classOf(caller)) : null;
   }
 
-  forecast(heldMs: number): QueueForecast {
-    return new QueueForecast(this.lanes, this.store.view, heldMs);
+  bulkForecastMs({ callerClass, calls }: BulkNeed, heldMs = 0): number {
+    const { budget, rules } = this.store;
+    const forecast = this.#forecast('bulk', heldMs, callerClass);
+    const caller = callerInClass('', callerClass);
+    const times: number[] = [];
+    while (times.length < Math.min(calls, MOST_PLAYED)) {
+      if (!forecast.hasBulk(callerClass)) forecast.add('bulk', caller);
+      const departure = forecast.next();
+      if (!departure) break;
+      const { leavesInMs, waiting } = departure;
+      if (waiting.lane === 'bulk' && classOf(waiting.caller) === callerClass)
+        times.push(leavesInMs);
+    }
+    const last = times.at(-1);
+    if (last === undefined) return Infinity;
+    // A slot is used again after a round, so that what follows repeats the last one.
+    const roundMs = rules.windowMs + budget.latencyMs;
+    const ofRound = times.filter((each) => each > last - roundMs).length;
+    const perRound = last < roundMs ? Math.max(ofRound, forecast.leftByOthers) : ofRound;
+    const rounds = Math.ceil((calls - times.length) / perRound);
+    return (times[calls - 1 - rounds * perRound] ?? last) + rounds * roundMs + budget.latencyMs;
   }
 
-  bulkForecastMs(need: BulkNeed, heldMs = 0): number {
-    return bulkForecastMs(this.forecast(heldMs), need);
+  /** What takes only slots that are left waits for others, which are expected to use as many as before. */
+  #forecast(lane: Lane, heldMs = 0, jobsOf?: string): Forecast {
+    const forecast = new Forecast(this.lanes, this.store.view, heldMs);
+    if (lane === 'bulk') forecast.expectOthers(jobsOf);
+    return forecast;
   }
 
   get waitingCallers(): WaitingCaller[] {
     const callers = new Map<string, { -readonly [K in keyof WaitingCaller]: WaitingCaller[K] }>();
-    const all = [...this.lanes.inOrder(), ...this.lanes.bulk()];
+    const all = this.lanes.in('write', 'interactive', 'bulk');
     for (const { caller, isForJobs, waitedMs } of all) {
       if (isForJobs) continue;
       const shown = { caller: nameWithoutClass(caller), callerClass: classOf(caller) };
@@ -133,20 +159,13 @@ export abstract class BudgetQueue {
   }
 
   waiting(most: number): QueuedRequest[] {
-    const waiting: QueuedRequest[] = [];
-    const estimates = this.#estimates;
-    for (const each of this.lanes.inOrder()) {
-      if (waiting.length >= most) return waiting;
-      waiting.push(queued(each, estimates.ofNext(each)));
-      estimates.pass(each);
-    }
-    const refreshes = this.lanes.mostUrgent(most - waiting.length);
-    for (const { refresh } of refreshes) waiting.push(queued(refresh, null));
-    for (const each of this.lanes.bulk()) {
-      if (waiting.length >= most) return waiting;
-      waiting.push(queued(each, each.isForJobs ? null : (estimates.of(each) ?? null)));
-    }
-    return waiting;
+    const played = [...this.#played()].map(([request, leavesInMs]) =>
+      queued(request, request.isForJobs ? null : leavesInMs),
+    );
+    const refreshes = this.lanes.mostUrgent().map((each) => queued(each, null));
+    const callers = played.filter(({ lane }) => lane !== 'bulk');
+    const bulk = played.filter(({ lane }) => lane === 'bulk');
+    return [...callers, ...refreshes, ...bulk].slice(0, most);
   }
 
   queuedIn(lane: Lane): number {
@@ -166,8 +185,19 @@ export abstract class BudgetQueue {
     return request.lane !== 'write' || this.clock.now() + estimateMs > this.drainedAt;
   }
 
-  get #estimates(): QueueEstimates<SlotRequest> {
-    return new QueueEstimates(this.lanes, this.store.view);
+  /** Milliseconds until each waiting request is sent, in this order, without refreshes. */
+  #played(): ReadonlyMap<SlotRequest, number> {
+    const waiting = new Set(this.lanes.in('write', 'interactive', 'bulk'));
+    const played = new Map<SlotRequest, number>();
+    const forecast = this.#forecast(this.lanes.size('bulk') > 0 ? 'bulk' : 'interactive');
+    let lastMs = 0;
+    for (let each = forecast.next(); each && waiting.size > 0; each = forecast.next()) {
+      const request = each.waiting as SlotRequest;
+      lastMs = each.leavesInMs;
+      if (waiting.delete(request)) played.set(request, lastMs);
+    }
+    for (const each of waiting) played.set(each, forecast.isOver ? lastMs : Infinity);
+    return played;
   }
 
   /** Records the request for which a slot is taken. */
@@ -181,12 +211,12 @@ export abstract class BudgetQueue {
 
   /** Informs waiting requests of a pause, so that they can leave the queue before their deadline. */
   protected tellDelay(): void {
-    const estimates = this.#estimates;
-    // Requests that do not accept the wait leave the lanes in this loop.
-    for (const each of Array.from(this.lanes.inOrder())) {
-      if (each.accepts(estimates.ofNext(each))) estimates.pass(each);
+    /** The turns of requests that have left the queue, which the next ones get. */
+    const given: number[] = [];
+    for (const [request, leavesInMs] of this.#played()) {
+      given.push(leavesInMs);
+      if (request.accepts(given[0] ?? leavesInMs)) given.shift();
     }
-    for (const each of Array.from(this.lanes.bulk())) each.accepts(this.estimateOf(each));
   }
 }
 

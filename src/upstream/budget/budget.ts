@@ -1,10 +1,9 @@
 import type { ExhaustedReason } from '../../errors.ts';
 import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Feedback } from '../wire/rate-limit-headers.ts';
-import type { QueueForecast } from './estimates/queue-forecast.ts';
-import type { Waiting } from './lanes.ts';
-import type { QuotaUse } from './law/callers/quotas.ts';
 import type { Lane, TurnLane } from './law/document.ts';
+import type { QuotaUse } from './law/quotas.ts';
+import type { Waiting } from './queue.ts';
 
 /**
  * A slot of the window for one request, held from now until one window after its response ended. Exactly one of
@@ -153,15 +152,9 @@ export interface Budget {
   /** The limit of the class of a caller, and what of it is used; `null` without one. */
   quotaOf(caller: string): QuotaUse | null;
   /**
-   * A simulation of the queue, for waiting and hypothetical requests of jobs, on the assumption that no others arrive. No
-   * request is sent for `heldMs` milliseconds, as while the circuit breaker is open. Costs no upstream request, takes
-   * no slot, and changes nothing.
-   */
-  forecast(heldMs: number): QueueForecast;
-  /**
    * Milliseconds until further requests of jobs have had their responses, if others use as many slots
-   * as before: simulated for the first windows, and at the rate of the last one from then on. `heldMs` as for
-   * `forecast`, 0 by default. Costs no upstream request.
+   * as before, and none is sent for `heldMs` milliseconds, as while the circuit breaker is open; 0 by default. Costs no
+   * upstream request.
    */
   bulkForecastMs(need: BulkNeed, heldMs?: number): number;
   /** Requests per window that the upstream grants the key. */

@@ -3,8 +3,7 @@ import type { UpstreamName } from '../../errors.ts';
 import type { EventStream } from '../../observe/event-stream.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import type { Slot, SlotRequest } from './budget.ts';
-import type { Lanes } from './lanes.ts';
-import { type BudgetView, pausedMs } from './law/availability.ts';
+import type { BudgetView } from './forecast.ts';
 import { type ClaimOptions, claimSlots } from './law/claim.ts';
 import {
   type KeyBudget,
@@ -14,7 +13,8 @@ import {
   type Rules,
 } from './law/document.ts';
 import { cancelSlot, endSlot } from './law/ended.ts';
-import { addAnswered, heldBack, purge } from './law/slots.ts';
+import { addAnswered, coTenants, heldBack, pausedMs, purge } from './law/slots.ts';
+import type { Queue } from './queue.ts';
 import type { KeySlots, SavedSlot } from './saved-slots.ts';
 import { SlotLimiter, type TakenSlots } from './slot-limiter.ts';
 
@@ -42,15 +42,9 @@ interface Claimed {
   readonly againAt: number;
 }
 
-/** A slot of a request of this process. */
-interface OwnSlot {
-  readonly taken: TakenSlots;
-  readonly row: SavedSlot;
-}
-
 /**
- * Keeps the budget of a key, and grants its slots. Every slot that counts is a job of one limiter, which
- * determines the number of free slots. Each slot is saved before its request is sent.
+ * Keeps the budget of a key, and grants its slots. Every slot of a request is a job of one limiter, which
+ * counts them. Each slot is saved before its request is sent.
  */
 export class MemoryStore {
   readonly rules: Rules;
@@ -59,20 +53,14 @@ export class MemoryStore {
   readonly #clock: Clock;
   readonly #options: MemoryStoreOptions;
   readonly #limiter: SlotLimiter;
-  /** The current limit of `#limiter`. */
-  #limit: number;
-  readonly #held = new Map<string, OwnSlot>();
-  readonly #answered = new Map<string, TakenSlots>();
-  readonly #coTenants = new Map<object, TakenSlots>();
-  /** Slots that are taken for unknown requests. */
-  #heldBack: { readonly count: number; readonly taken: TakenSlots } | null = null;
+  /** The slots of requests that count, by name; those of the owners before have no row. */
+  readonly #slots = new Map<string, { readonly taken: TakenSlots; readonly row?: SavedSlot }>();
 
   constructor(options: MemoryStoreOptions) {
     const { clock, limit, saved } = options;
     this.#options = options;
     this.#clock = clock;
     this.#limiter = new SlotLimiter(limit);
-    this.#limit = limit;
     this.rules = newRules(options);
     const now = clock.now();
     const b = newBudget(this.rules, now);
@@ -80,7 +68,7 @@ export class MemoryStore {
     for (const [at, until] of saved.recalled.entries()) {
       const id = `before ${at}`;
       addAnswered(b, { id, until, grantedAt: now });
-      this.#answered.set(id, this.#limiter.take());
+      this.#slots.set(id, { taken: this.#limiter.take() });
     }
     if (saved.unknownUntil > now) b.unknownUntil = saved.unknownUntil;
     b.caution.blind = !saved.isKnown;
@@ -96,18 +84,18 @@ export class MemoryStore {
 
   /** Claims slots for the waiting requests whose turn it is; `freed` is called when one of the slots is returned. */
   claim(
-    lanes: Lanes<SlotRequest>,
+    queue: Queue<SlotRequest>,
     options: ClaimOptions<SlotRequest>,
     freed: (refused: boolean) => void,
   ): Claimed {
     const { budget: b, rules } = this;
     const now = this.#purge();
-    const free = b.limit - this.#limiter.taken;
-    const { granted, waitMs } = claimSlots(b, rules, now, lanes, { ...options, free });
+    const free = b.limit - this.#limiter.taken - coTenants(b) - heldBack(b);
+    const { granted, waitMs } = claimSlots(b, rules, now, queue, { ...options, free });
     this.#count();
     const taken = granted.map(({ id, request }) => ({ request, slot: this.#slotOf(id, freed) }));
     // A fraction of a millisecond would be rounded to 0 and repeated immediately.
-    return { taken, againAt: now + Math.max(1, waitMs ?? Infinity) };
+    return { taken, againAt: now + Math.max(1, waitMs) };
   }
 
   /** Applies a step to the current budget, and keeps the result. */
@@ -121,7 +109,7 @@ export class MemoryStore {
 
   #slotOf(id: string, freed: (refused: boolean) => void): Slot {
     const { events, saved, upstream } = this.#options;
-    const leaveBy = this.#held.get(id)?.row.leaveBy ?? Infinity;
+    const leaveBy = this.#slots.get(id)?.row?.leaveBy ?? Infinity;
     return {
       id,
       saved: () => saved.saved(),
@@ -133,6 +121,8 @@ export class MemoryStore {
       },
       release: () => {
         this.change((b) => cancelSlot(b, id));
+        this.#slots.get(id)?.row?.cancelled();
+        this.#frees(id);
         freed(false);
       },
       end: (feedback) => {
@@ -140,6 +130,7 @@ export class MemoryStore {
           const learnt = endSlot(b, this.rules, now, { id, feedback });
           return { ...learnt, pauseMs: learnt.pauses ? pausedMs(b, now) : 0 };
         });
+        this.#slots.get(id)?.row?.ended();
         if (foreign > 0) events?.emit('foreign', { upstream, count: foreign });
         if (pauses) events?.emit('paused', { upstream, ms: pauseMs });
         freed(feedback.refused !== undefined);
@@ -150,55 +141,22 @@ export class MemoryStore {
   /** Removes slots that no longer count, and returns the current time. */
   #purge(): number {
     const now = this.#clock.now();
-    const dropped = purge(this.budget, now);
-    for (const { id } of dropped.answered) release(this.#answered, id);
-    for (const block of dropped.coTenants) release(this.#coTenants, block);
-    this.#countHeldBack();
+    for (const { id } of purge(this.budget, now)) this.#frees(id);
     return now;
   }
 
-  /** Takes and frees slots according to the document, and records which of them belong to requests. */
+  /** Takes slots for what was granted, and notes the limit. */
   #count(): void {
-    const { answered, coTenants, held, limit } = this.budget;
-    if (limit !== this.#limit) {
-      this.#limit = limit;
-      this.#limiter.limit = limit;
-    }
+    const { held, limit } = this.budget;
+    this.#limiter.limit = limit;
     for (const { id, lengthy = false } of held) {
-      if (this.#held.has(id)) continue;
-      this.#held.set(id, { taken: this.#limiter.take(), row: this.#options.saved.begin(lengthy) });
-    }
-    if (this.#held.size > held.length) {
-      const out = new Set(held.map(({ id }) => id));
-      for (const [id, slot] of this.#held) if (!out.has(id)) this.#ends(id, slot, answered);
-    }
-    for (const block of coTenants) {
-      if (!this.#coTenants.has(block)) this.#coTenants.set(block, this.#limiter.take(block.count));
-    }
-    this.#countHeldBack();
-  }
-
-  #ends(id: string, { row, taken }: OwnSlot, answered: KeyBudget['answered']): void {
-    this.#held.delete(id);
-    if (answered.findLast((slot) => slot.id === id)) {
-      row.ended();
-      this.#answered.set(id, taken);
-    } else {
-      row.cancelled();
-      taken.release();
+      if (this.#slots.has(id)) continue;
+      this.#slots.set(id, { taken: this.#limiter.take(), row: this.#options.saved.begin(lengthy) });
     }
   }
 
-  #countHeldBack(): void {
-    const { budget } = this;
-    const count = budget.unknownUntil === null ? 0 : heldBack(budget);
-    if (count === (this.#heldBack?.count ?? 0)) return;
-    this.#heldBack?.taken.release();
-    this.#heldBack = count > 0 ? { count, taken: this.#limiter.take(count) } : null;
+  #frees(id: string): void {
+    this.#slots.get(id)?.taken.release();
+    this.#slots.delete(id);
   }
-}
-
-function release<K>(slots: Map<K, TakenSlots>, key: K): void {
-  slots.get(key)?.release();
-  slots.delete(key);
 }

@@ -37,6 +37,10 @@ export class QueuedBudget extends BudgetQueue implements Budget {
     );
   }
 
+  override estimateOf(request: SlotRequest): number {
+    return this.#turns.has(request) ? super.estimateOf(request) : 0;
+  }
+
   cancel(request: SlotRequest): boolean {
     if (!this.lanes.remove(request)) return false;
     this.#grant(request, null);
@@ -45,12 +49,8 @@ export class QueuedBudget extends BudgetQueue implements Budget {
 
   promote(request: SlotRequest, caller: string): void {
     if (request.lane === 'write' || request.lane === 'interactive') {
-      if (request.caller === caller) return;
-      const position = this.lanes.position(request);
-      if (position === undefined) return;
-      const laterMs = this.estimateOf(request) - this.estimate('interactive', caller);
-      const isLater = position > this.lanes.ahead('interactive', caller);
-      if (laterMs < 0 || (laterMs === 0 && !isLater)) return;
+      if (request.caller === caller || !this.#turns.has(request)) return;
+      if (this.estimate('interactive', caller) >= this.estimateOf(request)) return;
     }
     this.#move(request, 'interactive', caller);
   }
@@ -69,7 +69,7 @@ export class QueuedBudget extends BudgetQueue implements Budget {
   }
 
   sendNow(request: SlotRequest): void {
-    if (this.lanes.position(request) === undefined) return;
+    if (!this.#turns.has(request)) return;
     this.#rushing.add(request);
     this.#claimNow();
   }
@@ -106,7 +106,7 @@ export class QueuedBudget extends BudgetQueue implements Budget {
   /** Claims while this has immediate results, and schedules the next call. */
   #pump(): void {
     while (!this.#sleeps()) {
-      const options = { drains: this.drainedAt !== null, rushing: this.#positions };
+      const options = { drains: this.drainedAt !== null, rushing: this.#rushing };
       const { againAt, taken } = this.store.claim(this.lanes, options, this.#freed);
       this.#claimAt = againAt;
       for (const { request, slot } of taken) {
@@ -114,17 +114,6 @@ export class QueuedBudget extends BudgetQueue implements Budget {
         this.#grant(request, slot);
       }
     }
-  }
-
-  /** Number of requests before each of those that cannot wait. */
-  get #positions(): ReadonlyMap<SlotRequest, number> {
-    const positions = new Map<SlotRequest, number>();
-    for (const request of this.#rushing) {
-      const position = this.lanes.position(request);
-      if (position === undefined) this.#rushing.delete(request);
-      else positions.set(request, position);
-    }
-    return positions;
   }
 
   /** Whether no claim is possible now; sets the alarm for the next one. */
@@ -152,6 +141,7 @@ export class QueuedBudget extends BudgetQueue implements Budget {
   #grant(request: SlotRequest, slot: Slot | null): void {
     const grant = this.#turns.get(request);
     this.#turns.delete(request);
+    this.#rushing.delete(request);
     grant?.(slot);
   }
 }

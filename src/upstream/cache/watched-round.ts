@@ -1,7 +1,6 @@
 import { BoundedMap } from '../../bounded-map.ts';
 import { type Clock, Deadline } from '../../scheduling/clock.ts';
 import type { Budgets } from '../budget/budgets.ts';
-import { inTurns } from '../budget/law/callers/turns.ts';
 import type { Cache, Hit } from './cache.ts';
 import type { KeyedRead } from './key.ts';
 
@@ -243,5 +242,13 @@ class WatcherTurns {
 
   #lastTurn(caller: string): number {
     return this.#lastTurns.peek(caller) ?? 0;
+  }
+}
+
+/** The queues of several callers, merged in rounds of one entry each. */
+function* inTurns<T>(queues: readonly (readonly T[])[]): Generator<T> {
+  for (let [round, left] = [0, queues]; left.length > 0; round += 1) {
+    left = left.filter((queue) => queue.length > round);
+    for (const queue of left) yield queue[round] as T;
   }
 }

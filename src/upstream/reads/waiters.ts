@@ -4,7 +4,7 @@ import type { Asker } from '../../observe/events.ts';
 import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import type { Budget, Slot, SlotRequest } from '../budget/budget.ts';
-import { classOf, nameWithoutClass } from '../budget/law/callers/caller-names.ts';
+import { classOf, nameWithoutClass } from '../budget/law/callers.ts';
 import type { Lane } from '../budget/law/document.ts';
 import { FallbackWillDo } from '../fallback.ts';
 import { type Caller, laneOf, namedInBudget } from '../operation.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { callerInClass, classOf } from '../../../src/upstream/budget/law/callers/caller-names.ts';
+import { callerInClass, classOf } from '../../../src/upstream/budget/law/callers.ts';
 import type { ReservedShares, TurnLane } from '../../../src/upstream/budget/law/document.ts';
 import { type Errand, enqueueAll } from '../../support/errands.ts';
 import { classesOf, createWorld, windowMs } from './world.ts';

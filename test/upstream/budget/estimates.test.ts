@@ -9,6 +9,9 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
+/** What a budget takes an answer to last before it has heard any. */
+const latencyMs = 200;
+
 describe('Estimates', () => {
   test('are right when nothing else arrives', async () => {
     await fc.assert(
@@ -31,15 +34,18 @@ describe('Estimates', () => {
           const { errand, budget, clock, begin } = createWorld(limit);
           await begin();
           if (pauseMs !== null) {
-            await enqueueAll({ budget, clock }, [errand({ answers: [refusal(pauseMs), silent] })]);
+            await enqueueAll({ budget, clock }, [
+              errand({ latencyMs, answers: [refusal(pauseMs), silent] }),
+            ]);
+            await clock.advance(latencyMs);
           }
           for (const { waitMs, ...options } of before) {
-            await enqueueAll({ budget, clock }, [errand(options)]);
+            await enqueueAll({ budget, clock }, [errand({ ...options, latencyMs })]);
             await clock.advance(waitMs);
           }
           const estimate = budget.estimate(lane, caller);
           const asked = clock.now();
-          const last = errand({ lane, caller });
+          const last = errand({ lane, caller, latencyMs });
           await enqueueAll({ budget, clock }, [last]);
           if (last.turns === 0) expect(budget.estimateOf(last)).toBe(estimate);
           while (last.sent.length === 0 && (await clock.step()));

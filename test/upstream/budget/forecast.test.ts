@@ -1,7 +1,5 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { Budget } from '../../../src/upstream/budget/budget.ts';
-import type { Waiting } from '../../../src/upstream/budget/lanes.ts';
 import type { Lane } from '../../../src/upstream/budget/law/document.ts';
 import { enqueueAll } from '../../support/errands.ts';
 import { rounds } from '../../support/rounds.ts';
@@ -14,22 +12,6 @@ afterEach(() => {
 
 /** What a budget takes an answer to last before it has heard any. */
 const latencyMs = 200;
-
-/** When this many new requests of a caller would leave, in milliseconds from now. */
-function departures(
-  budget: Budget,
-  { lane, caller, count }: { lane: 'write' | 'interactive'; caller: string; count: number },
-): number[] {
-  const forecast = budget.forecast(0);
-  const own = new Set<Waiting>();
-  for (let n = 0; n < count; n += 1) own.add(forecast.add(lane, caller));
-  const leave: number[] = [];
-  while (leave.length < count) {
-    const departure = forecast.next(0);
-    if (departure && own.has(departure.waiting)) leave.push(departure.leavesInMs);
-  }
-  return leave;
-}
 
 describe('A forecast', () => {
   test('says of each of many requests when it leaves, if nothing else is asked for', async () => {
@@ -66,12 +48,12 @@ describe('A forecast', () => {
             await enqueueAll({ budget, clock }, [errand({ ...options, latencyMs })]);
             await clock.advance(waitMs);
           }
-          const forecast = departures(budget, { lane, caller, count });
-          // An estimate does not play what others leave to this caller.
-          if (!reserves) expect(forecast[0]).toBe(budget.estimate(lane, caller));
+          const first = budget.estimate(lane, caller);
           const asked = clock.now();
           const all = errands(count, { lane, caller, latencyMs });
           await enqueueAll({ budget, clock }, all);
+          const forecast = all.map((each) => (each.sent.length > 0 ? 0 : budget.estimateOf(each)));
+          expect(forecast[0]).toBe(first);
           while (all.some(({ sent }) => sent.length === 0) && (await clock.step()));
           const left = all.map(({ sent }) => (sent[0]?.start ?? Number.NaN) - asked);
           // What is on the wire is taken to be answered after the usual time from now.

@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
 import { expect } from 'vitest';
-import { Lanes, type Waiting } from '../../../src/upstream/budget/lanes.ts';
 import {
   type ClaimOptions,
   type ClaimResult,
@@ -14,6 +13,7 @@ import {
 } from '../../../src/upstream/budget/law/document.ts';
 import { cancelSlot, endSlot } from '../../../src/upstream/budget/law/ended.ts';
 import { purge } from '../../../src/upstream/budget/law/slots.ts';
+import { Queue, type Waiting } from '../../../src/upstream/budget/queue.ts';
 import type { Feedback } from '../../../src/upstream/wire/rate-limit-headers.ts';
 
 /** An answer without rate-limit headers. */
@@ -35,14 +35,14 @@ export class World {
   readonly rules: Rules;
   now = 0;
   budget: KeyBudget;
-  readonly lanes: Lanes<Want>;
+  readonly lanes: Queue<Want>;
   /** What was granted, in this order. */
   readonly granted: Want[] = [];
 
   constructor(rules: Rules) {
     this.rules = rules;
     this.budget = newBudget(rules, 0);
-    this.lanes = new Lanes<Want>(this, rules);
+    this.lanes = new Queue<Want>(rules);
   }
 
   /** Takes a step as a store does that keeps text. */

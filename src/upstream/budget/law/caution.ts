@@ -16,17 +16,16 @@ const PROBE_MS = 1000;
  */
 
 /**
- * Milliseconds for which the next request waits for the responses of `wire` others, with `reserved` requests before
- * it; 0 if it may be sent. A write does not wait for reads that are probes.
+ * Milliseconds for which the next request waits for the responses of `wire` others; 0 if it may be sent. A write does not wait for reads that are probes.
  */
 export function cautionMs(
   b: KeyBudget,
   rules: Rules,
   now: number,
-  next: { readonly isWrite: boolean; readonly wire: number; readonly reserved: number },
+  next: { readonly isWrite: boolean; readonly wire: number },
 ): number {
   const most = allowed(b, rules, now, next.wire) + (next.isWrite ? 1 : 0);
-  if (next.wire + next.reserved < most) return 0;
+  if (next.wire < most) return 0;
   return Math.max(0, (b.caution.oneMoreAt ?? now) - now);
 }
 
@@ -67,26 +66,6 @@ export function accepted({ caution }: KeyBudget): void {
 export function coTenantSeen(b: KeyBudget, rules: Rules, now: number): void {
   if (!coTenantAbout(b, rules, now)) b.caution.abreast = FIRST_ABREAST;
   b.caution.coTenantAt = now;
-}
-
-/** Estimated time until `before` requests are sent, if all responses are successful. */
-export function abreastMs(
-  b: KeyBudget,
-  rules: Rules,
-  now: number,
-  { before, wire }: { readonly before: number; readonly wire: number },
-): number {
-  const most = mostAbreast(b, wire);
-  let abreast = allowed(b, rules, now, wire);
-  let rounds = 0;
-  for (let left = before + wire; left >= abreast; rounds += 1) {
-    // Without a co-tenant, none waits after the first successful response.
-    if (!coTenantAbout(b, rules, now)) return b.latencyMs;
-    left -= abreast;
-    if (abreast >= most) return (rounds + 1 + Math.floor(left / most)) * b.latencyMs;
-    abreast = Math.min(most, Math.max(FIRST_ABREAST, 2 * abreast));
-  }
-  return rounds * b.latencyMs;
 }
 
 /** Maximum number of requests in flight now. */

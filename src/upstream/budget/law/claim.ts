@@ -1,20 +1,10 @@
-import type { Lanes, Waiting } from '../lanes.ts';
-import { Allowances } from './callers/allowances.ts';
-import { callerInClass, classOf } from './callers/caller-names.ts';
-import { ClassTurns } from './callers/class-turns.ts';
-import { turnGoes } from './callers/turns.ts';
-import { isStrict, sends } from './caution.ts';
-import {
-  type KeyBudget,
-  type Lane,
-  leftByRefreshes,
-  type Rules,
-  type TurnLane,
-} from './document.ts';
+import type { Queue, Waiting } from '../queue.ts';
+import { cautionMs, isStrict, sends } from './caution.ts';
+import { type KeyBudget, type Lane, leftByRefreshes, type Rules } from './document.ts';
 import { jobDueMs, jobGoes, jobsDue } from './jobs.ts';
-import { refreshGoes } from './pace.ts';
-import { addHeld, type Room, roomOf } from './slots.ts';
-import { type Stop, soonest, stopOf } from './stop.ts';
+import { refreshGoes, refreshMs } from './pace.ts';
+import { Reserves } from './reserves.ts';
+import { addHeld, comesBack, type Room, roomOf } from './slots.ts';
 
 /** How slots are claimed. */
 export interface ClaimOptions<W> {
@@ -24,75 +14,55 @@ export interface ClaimOptions<W> {
   readonly most?: number;
   /** True if neither refreshes nor requests of the lane `bulk` are sent any more. */
   readonly drains?: boolean;
-  /**
-   * Requests that do not wait for responses that may contain no rate-limit headers, and the number of requests before
-   * each of them.
-   */
-  readonly rushing?: ReadonlyMap<W, number>;
+  /** Requests that do not wait for responses that may contain no rate-limit headers. */
+  readonly rushing?: ReadonlySet<W>;
 }
 
-/** A request that got a slot, and the name of the slot. */
-interface Granted<W> {
-  readonly request: W;
-  readonly id: string;
+/** Why no further slot is granted. */
+type Why = 'idle' | 'paused' | 'window' | 'caution' | 'refresh' | 'reserve' | 'turn';
+
+/** Until when no further slot is granted, unless the state changes before. */
+interface Stop {
+  /** Milliseconds; infinite while no request waits, or only a change lets one go. */
+  readonly waitMs: number;
+  readonly why: Why;
 }
 
-/** The result of a claim. */
+/** The result of a claim: the requests that got a slot, and the names of the slots. */
 export interface ClaimResult<W> extends Stop {
-  readonly granted: readonly Granted<W>[];
-}
-
-/** A job whose turn is next. */
-interface NextJob<W> {
-  readonly request: W;
-  readonly caller: string;
-  /** Whether its last turn had no result: its next one is as at the minimum rate. */
-  readonly isDue: boolean;
+  readonly granted: readonly { readonly request: W; readonly id: string }[];
 }
 
 /**
- * Assigns slots in turn: first writes, then reads, with callers in turn, then refreshes, then jobs. A request that gets
- * one leaves the lanes. The turns of `lanes` are those of the document `b`, which was purged.
+ * Assigns slots in turn: writes and reads by the order of the queue, then refreshes, then the lane `bulk`. A request that
+ * gets one leaves the queue. The document was purged for `now`.
  */
 export function claimSlots<W extends Waiting>(
   b: KeyBudget,
   rules: Rules,
   now: number,
-  lanes: Lanes<W>,
+  queue: Queue<W>,
   options: ClaimOptions<W> = {},
 ): ClaimResult<W> {
-  const room = roomOf(b);
-  const { free = room.free, rushing } = options;
-  // Thousands can wait: they are scanned only when one of them can get a slot.
-  const { next } = lanes;
-  const isRushed = rushing !== undefined && rushing.size > 0;
-  const stop = next && !isRushed && stopOf(b, rules, now, { lane: next, ...room, free });
-  if (stop) return { ...stop, granted: [] };
-  return new Claim(b, rules, now, lanes, { ...options, ...room, free }).run();
+  const claim = new Claim(b, rules, now, queue, { ...roomOf(b), ...options });
+  return claim.run(options.most ?? Infinity);
 }
 
 class Claim<W extends Waiting> {
   readonly #b: KeyBudget;
   readonly #rules: Rules;
   readonly #now: number;
-  readonly #lanes: Lanes<W>;
+  readonly #queue: Queue<W>;
   readonly #options: ClaimOptions<W>;
-  readonly #granted: Granted<W>[] = [];
-  #wire: number;
-  #free: number;
-  /** Number of slots left to jobs that wait for the one under way. */
-  #reserved = 0;
-  readonly #allowances: Allowances;
-  /** The callers that leave their slots to others: they have no turn in this claim. */
-  readonly #held: Readonly<Record<TurnLane, Set<string>>> = {
-    write: new Set(),
-    interactive: new Set(),
-  };
-  /** Delay before the next claim for these callers. */
+  readonly #reserves: Reserves;
+  /** Milliseconds until each caller may take a slot, until the next slot is granted. */
+  #waits = newWaits();
+  /** Milliseconds until a caller that leaves the free slots to others may take one. */
   #reserveMs = Infinity;
-  /** The requests that are first in their class and lane, of the callers that have a turn. */
-  #heads = new Map<string, Partial<Record<TurnLane, W>>>();
-  /** Number of requests of jobs in flight. */
+  readonly #granted: { readonly request: W; readonly id: string }[] = [];
+  #free: number;
+  #wire: number;
+  /** Number of requests of the lane `bulk` in flight. */
   #jobs: number;
   #refreshes: W[] | undefined;
 
@@ -100,194 +70,165 @@ class Claim<W extends Waiting> {
     b: KeyBudget,
     rules: Rules,
     now: number,
-    lanes: Lanes<W>,
+    queue: Queue<W>,
     options: ClaimOptions<W> & Room,
   ) {
     this.#b = b;
     this.#rules = rules;
     this.#now = now;
-    this.#lanes = lanes;
+    this.#queue = queue;
     this.#options = options;
-    this.#wire = options.wire;
     this.#free = options.free;
+    this.#wire = options.wire;
     this.#jobs = options.jobs;
-    this.#allowances = new Allowances(b, rules, now);
+    this.#reserves = new Reserves(b, rules, now);
   }
 
   /** Grants slots until there is a reason to stop. */
-  run(): ClaimResult<W> {
-    const { most = Infinity } = this.#options;
-    let stop: Stop | undefined;
-    while (!stop && this.#granted.length < most) {
-      this.#heads = this.#lanes.heads(this.#isHeld);
-      const next = this.#next();
-      if (this.#isJobDue && !this.#hasWrites && !this.#stopOf('bulk')) this.#giveJob();
-      else stop = next ? this.#serve(next) : this.#rest();
-    }
+  run(most: number): ClaimResult<W> {
+    let stop = this.#paused();
+    while (!stop && this.#granted.length < most) stop = this.#grantNext();
     return { ...(stop ?? { waitMs: 0, why: 'turn' }), granted: this.#granted };
   }
 
-  #stopOf(lane: Lane): Stop | undefined {
-    const at = { lane, free: this.#free, wire: this.#wire, reserved: this.#reserved };
-    return stopOf(this.#b, this.#rules, this.#now, at);
+  #paused(): Stop | undefined {
+    const waitMs = (this.#b.pause.until ?? 0) - this.#now;
+    return waitMs > 0 ? { waitMs, why: 'paused' } : undefined;
   }
 
-  readonly #isHeld = (caller: string, lane: TurnLane): boolean => {
-    const free = this.#free - this.#reserved;
-    if (this.#allowances.isUsed && free > 0) {
-      const waitMs = this.#allowances.waitMs({ caller, lane }, free);
-      if (waitMs > 0) {
-        this.#reserveMs = Math.min(this.#reserveMs, waitMs);
-        this.#held[lane].add(caller);
+  /** Grants a slot to the request whose turn it is, or returns the reason why not. */
+  #grantNext(): Stop | undefined {
+    const queue = this.#queue;
+    const callers = queue.size('write') + queue.size('interactive');
+    if (callers + queue.size('refresh') + queue.size('bulk') === 0) return idle;
+    if (this.#free <= 0) return { waitMs: this.#slotMs(-this.#free), why: 'window' };
+    const job = this.#dueJob;
+    if (job && queue.size('write') === 0) return this.#grant(job);
+    if (callers === 0) return this.#rest();
+    const spared = this.#spared;
+    if (spared >= this.#free) return { waitMs: this.#slotMs(spared - this.#free), why: 'window' };
+    this.#reserveMs = Infinity;
+    const next = queue.next(this.#mayTake);
+    if (!next) return this.#untilDue({ waitMs: this.#reserveMs, why: 'reserve' });
+    const waitMs = this.#cautionMs(next.lane);
+    if (waitMs === 0) return this.#grant(next);
+    // The class whose turn it is can wait for a response that writes of other classes do not wait for.
+    const write = queue.nextWrite(this.#mayTake);
+    if (write && this.#cautionMs('write') === 0) return this.#grant(write);
+    const rushing = this.#rushing();
+    return rushing ? this.#grant(rushing) : { waitMs, why: 'caution' };
+  }
+
+  /** Nobody waits: refreshes go, then what takes the slots that are left. */
+  #rest(): Stop | undefined {
+    if (this.#options.drains) return idle;
+    let stop: Stop = idle;
+    if (this.#queue.size('refresh') > 0) {
+      stop = this.#refreshStop();
+      if (stop.waitMs === 0) {
+        this.#refreshes ??= this.#queue.mostUrgent();
+        const refresh = this.#refreshes.shift();
+        if (!refresh) return idle;
+        refreshGoes(this.#b, this.#rules, this.#now);
+        return this.#grant(refresh);
       }
     }
-    return this.#held[lane].has(caller);
-  };
-
-  /** Whether a write waits that leaves no slot to others. */
-  get #hasWrites(): boolean {
-    return [...this.#heads.values()].some(({ write }) => write);
+    // Jobs do not use the slots that refreshes leave to others.
+    const isPaced = stop.why !== 'caution' && this.#free > leftByRefreshes(this.#b.limit);
+    if (this.#jobs > 0 || this.#queue.size('bulk') === 0) return stop;
+    if (stop !== idle && !isPaced) return this.#untilDue(stop);
+    this.#reserveMs = Infinity;
+    const job = this.#queue.nextBulk(this.#mayTake);
+    const waitMs = job ? this.#cautionMs('bulk') : this.#reserveMs;
+    if (job && waitMs === 0) return this.#grant(job);
+    return this.#untilDue({ waitMs: Math.min(stop.waitMs, waitMs), why: 'reserve' });
   }
 
-  /** The request whose turn is next, of the classes whose next one is in one of these lanes. */
-  #next(lanes: readonly TurnLane[] = ['write', 'interactive']): W | undefined {
-    const turns = new ClassTurns(this.#b.turns, this.#rules);
-    const nexts = new Map<string, W | undefined>();
-    for (const [name, heads] of this.#heads) {
-      const { interactive, write } = heads;
-      const lane = turns.laneOf(name, { write: write ? 1 : 0, interactive: interactive ? 1 : 0 });
-      if (lane && lanes.includes(lane)) nexts.set(name, heads[lane]);
-    }
-    return nexts.get(turns.next(nexts.keys()) ?? '');
+  /** Why no refresh goes now; 0 milliseconds if one does. */
+  #refreshStop(): Stop {
+    const cautionMs = this.#cautionMs('refresh');
+    if (cautionMs > 0) return { waitMs: cautionMs, why: 'caution' };
+    const paceMs = refreshMs(this.#b, this.#rules, this.#now);
+    const over = leftByRefreshes(this.#b.limit) - this.#free;
+    return { waitMs: Math.max(paceMs, over < 0 ? 0 : this.#slotMs(over)), why: 'refresh' };
   }
 
-  /** The turn of a request. */
-  #serve(next: W): Stop | undefined {
-    const stop = this.#stopOf(next.lane);
-    // The class whose turn it is can wait for a response that writes of other classes do not wait for.
-    const write = stop?.why === 'caution' ? this.#next(['write']) : undefined;
-    if (write && !this.#stopOf('write')) this.#grant(write);
-    else if (!stop) this.#grant(next);
-    else if (stop.why !== 'caution' || !this.#rush()) return stop;
-    return undefined;
+  /** The request of the lane `bulk` that goes now at the minimum rate. */
+  get #dueJob(): W | undefined {
+    if (this.#jobs > 0 || this.#options.drains || this.#queue.size('bulk') === 0) return undefined;
+    if (jobDueMs(this.#b, this.#rules, this.#now) > 0 || this.#cautionMs('bulk') > 0)
+      return undefined;
+    return this.#queue.nextBulk((caller) => this.#reserves.quotaLeft(caller) > 0);
   }
 
-  /** No caller has a turn: refreshes go, then a job. */
-  #rest(): Stop | undefined {
-    if (this.#reserveMs < Infinity)
-      return this.#untilDue({ waitMs: this.#reserveMs, why: 'reserve' });
-    let stop: Stop = { waitMs: null, why: 'idle' };
-    if (!this.#options.drains && this.#lanes.size('refresh') > 0) {
-      const stopped = this.#stopOf('refresh') ?? this.#refresh();
-      if (!stopped) return undefined;
-      // Jobs do not use the slots that refreshes leave to others.
-      const isPaced = this.#free - this.#reserved > leftByRefreshes(this.#b.limit);
-      if (stopped.why !== 'refresh' || !isPaced) return this.#untilDue(stopped);
-      stop = stopped;
-    }
-    return this.#serveJob(stop);
-  }
-
-  /** The most urgent refresh is first. */
-  #refresh(): Stop | undefined {
-    if (this.#reserved > 0) return { waitMs: null, why: 'turn' };
-    this.#refreshes ??= this.#lanes.mostUrgent(Infinity).map(({ refresh }) => refresh);
-    const refresh = this.#refreshes.shift();
-    if (!refresh) return { waitMs: null, why: 'idle' };
-    refreshGoes(this.#b, this.#rules, this.#now);
-    this.#grant(refresh);
-    return undefined;
-  }
-
-  /** The job whose turn is next: of the classes that have slots left of their limits, if there are any. */
-  get #job(): NextJob<W> | undefined {
-    if (this.#options.drains) return undefined;
-    const heads = this.#lanes.bulkHeads;
-    return heads.find(({ caller }) => this.#allowances.quotaLeft(caller) > 0) ?? heads[0];
-  }
-
-  /** Milliseconds until the job whose turn is next goes before reads. */
-  get #jobDueMs(): number {
-    const job = this.#reserved > 0 ? undefined : this.#job;
-    if (!job) return Infinity;
-    const quotaMs = this.#allowances.quotaMs(job.caller);
-    const isDue = job.isDue && this.#jobs === 0;
-    return Math.max(quotaMs, isDue ? 0 : jobDueMs(this.#b, this.#rules, this.#now));
-  }
-
-  get #isJobDue(): boolean {
-    return this.#jobDueMs === 0;
-  }
-
-  /** Assigns a slot to the job whose turn is next; if another is under way, reserves one for each whose turn is due. */
-  #giveJob(): void {
-    const job = this.#job;
-    if (job && this.#jobs === 0) {
-      this.#grant(job.request);
-      return;
-    }
-    let waiting = 0;
-    for (const [name, count] of this.#lanes.bulkSizes) {
-      waiting += Math.min(count, this.#allowances.quotaLeft(callerInClass('', name)));
-    }
-    this.#reserved = Math.min(jobsDue(this.#b, this.#rules, this.#now), waiting);
-  }
-
-  /** A job goes in a slot that is left. Otherwise returns what happens first. */
-  #serveJob(stop: Stop): Stop | undefined {
-    const job = this.#job;
-    // The end of the one under way leads to the next claim.
-    if (!job || this.#jobs > 0) return stop;
-    const stopped = this.#stopOf('bulk');
-    if (stopped) return soonest(stop, stopped);
-    const waitMs = this.#allowances.waitMs({ caller: job.caller, lane: 'bulk' }, this.#free);
-    if (waitMs > 0) return this.#untilDue(soonest(stop, { waitMs, why: 'reserve' }));
-    this.#grant(job.request);
-    return undefined;
+  /** Number of slots left to jobs whose turn is due, but which wait for the one under way. */
+  get #spared(): number {
+    const { drains } = this.#options;
+    if (this.#jobs === 0 || drains || this.#queue.size('write') > 0) return 0;
+    if (!this.#queue.nextBulk((caller) => this.#reserves.quotaLeft(caller) > 0)) return 0;
+    return Math.min(jobsDue(this.#b, this.#rules, this.#now), this.#queue.size('bulk'));
   }
 
   /** A reason to stop, or the time at which a job goes in spite of it. */
   #untilDue(stop: Stop): Stop {
-    const dueMs = this.#jobs > 0 ? Infinity : this.#jobDueMs;
-    return dueMs > 0 && dueMs < Infinity ? soonest(stop, { waitMs: dueMs, why: 'turn' }) : stop;
+    const hasJob = this.#jobs === 0 && this.#queue.size('bulk') > 0 && !this.#options.drains;
+    const dueMs = hasJob ? jobDueMs(this.#b, this.#rules, this.#now) : Infinity;
+    return dueMs > 0 && dueMs < stop.waitMs ? { waitMs: dueMs, why: 'turn' } : stop;
   }
 
-  /** Sends a request that cannot wait, if the others wait only because of caution and there are slots for them. */
-  #rush(): boolean {
-    if (isStrict(this.#b, this.#rules, this.#now)) return false;
-    const free = this.#free - this.#reserved;
-    for (const [request, before] of this.#options.rushing ?? []) {
-      const { caller, lane } = request;
-      if (before >= free || this.#lanes.position(request) === undefined) continue;
-      if (lane === 'refresh' || lane === 'bulk' || this.#held[lane].has(caller)) continue;
-      this.#grant(request);
-      return true;
+  /** A request that cannot wait, if all wait only because of caution and there are slots for it and all before it. */
+  #rushing(): W | undefined {
+    const { rushing } = this.#options;
+    if (!rushing?.size || isStrict(this.#b, this.#rules, this.#now)) return undefined;
+    const queue = this.#queue.copy();
+    for (let free = this.#free; free > 0; free -= 1) {
+      const next = queue.next(this.#mayTake);
+      if (!next || rushing.has(next)) return next;
+      queue.serve(next);
     }
-    return false;
+    return undefined;
   }
 
-  #grant(request: W): void {
-    const [b, rules, now, lanes] = [this.#b, this.#rules, this.#now, this.#lanes];
+  readonly #mayTake = (caller: string, lane: Lane): boolean => {
+    const known = this.#waits[lane].get(caller);
+    const waitMs = known ?? this.#reserves.waitMs({ caller, lane }, this.#free - this.#spared);
+    if (known === undefined) this.#waits[lane].set(caller, waitMs);
+    if (waitMs > 0) this.#reserveMs = Math.min(this.#reserveMs, waitMs);
+    return waitMs === 0;
+  };
+
+  #cautionMs(lane: Lane): number {
+    const next = { isWrite: lane === 'write', wire: this.#wire };
+    return cautionMs(this.#b, this.#rules, this.#now, next);
+  }
+
+  /** Milliseconds until the slot with `over` others before it is free again. */
+  #slotMs(over: number): number {
+    return comesBack(this.#b, this.#rules, this.#now, over) - this.#now;
+  }
+
+  #grant(request: W): undefined {
+    const [b, rules, now] = [this.#b, this.#rules, this.#now];
     const { caller, lane, lengthy = false } = request;
-    const name = classOf(caller);
     sends(b, rules, now, this.#wire);
-    b.turns.seq += 1;
-    const id = String(b.turns.seq);
-    const isAgain = lanes.isAgain(request);
-    lanes.remove(request, true);
-    if (lane === 'write' || lane === 'interactive') {
-      const readsWait = this.#heads.get(name)?.interactive !== undefined;
-      const waits = (each: string): boolean => lanes.hasCaller(lane, each);
-      turnGoes(b.turns, rules, { lane, caller, isAgain, readsWait, waits });
-    }
+    this.#queue.serve(request);
+    b.seq += 1;
+    const id = String(b.seq);
     addHeld(b, now, { id, lane, lengthy, ...(lane !== 'refresh' && { caller }) });
-    this.#allowances.changed();
+    this.#reserves.changed();
+    this.#waits = newWaits();
     this.#free -= 1;
     if (!lengthy) this.#wire += 1;
     if (lane === 'bulk') {
-      jobGoes(b, rules, now, name);
+      jobGoes(b, rules, now);
       this.#jobs += 1;
     }
     this.#granted.push({ request, id });
   }
+}
+
+const idle: Stop = { waitMs: Infinity, why: 'idle' };
+
+function newWaits(): Record<Lane, Map<string, number>> {
+  return { write: new Map(), interactive: new Map(), refresh: new Map(), bulk: new Map() };
 }

@@ -49,7 +49,7 @@ export function newRules(own: {
  */
 export type Lane = 'write' | 'interactive' | 'refresh' | 'bulk';
 
-/** The lanes in which callers take turns. */
+/** The lanes of requests that a caller waits for. */
 export type TurnLane = Exclude<Lane, 'refresh' | 'bulk'>;
 
 /** A slot whose request is about to be sent, or is in flight. */
@@ -103,24 +103,10 @@ interface Caution {
   unanswered: number;
 }
 
-/** The order of callers, see turns.ts. */
-export interface TurnState {
-  /** Number of turns so far. */
-  seq: number;
-  /** Number of writes of each class of callers since its last read, while its reads waited; absent for 0. */
-  writesInARow: Readonly<Record<string, number>>;
-  /** How far the next pass of a class is after that of the latest slot; absent for a class that begins there. */
-  passes: Readonly<Record<string, number>>;
-  /** The latest turn of each caller that still waits. */
-  readonly served: Record<TurnLane, Readonly<Record<string, number>>>;
-}
-
 /** The turns of jobs, as of the latest. */
 interface JobTurns {
   /** When the minimum rate gives jobs the next one. */
   readonly dueAt: number;
-  /** The classes of callers that have had one, the latest last. */
-  readonly classes: readonly string[];
   readonly others: UseOfOthers;
 }
 
@@ -156,7 +142,8 @@ export interface KeyBudget {
   upstreamResetAt?: number;
   /** Number of refreshes that may follow each other immediately, as of a given time. */
   readonly pace: { tokens: number; at: number };
-  readonly turns: TurnState;
+  /** Number of granted slots so far. */
+  seq: number;
   /** Absent before the first slot of a job. */
   jobs?: JobTurns;
 }
@@ -184,7 +171,7 @@ export function newBudget({ limit }: Rules, now: number): KeyBudget {
     },
     latencyMs: 200,
     pace: { tokens: refreshBurst(limit), at: now },
-    turns: { seq: 0, writesInARow: {}, passes: {}, served: { write: {}, interactive: {} } },
+    seq: 0,
   };
 }
 
@@ -198,7 +185,6 @@ export function copyOf(b: KeyBudget): KeyBudget {
     pause: { ...b.pause },
     caution: { ...b.caution },
     pace: { ...b.pace },
-    turns: { ...b.turns, served: { ...b.turns.served } },
   };
 }
 

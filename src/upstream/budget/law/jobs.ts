@@ -1,5 +1,5 @@
-import { perWindow } from './callers/quotas.ts';
 import type { KeyBudget, Rules, UseOfOthers } from './document.ts';
+import { perWindow } from './quotas.ts';
 
 /*
  * The lane `bulk` has the requests of jobs, and the reads of classes without weight. They use what is left: one at a time
@@ -22,12 +22,12 @@ const LEAST_GAPS = 3;
 /** The variance is at most this multiple of the use. */
 const MOST_VARIANCE = 4;
 
-/** Milliseconds until the minimum rate gives jobs a turn after `ahead` others; infinite without one. */
-export function jobDueMs(b: KeyBudget, rules: Rules, now: number, ahead = 0): number {
+/** Milliseconds until the minimum rate gives jobs a turn; infinite without one. */
+export function jobDueMs(b: KeyBudget, rules: Rules, now: number): number {
   const everyMs = jobEveryMs(b, rules);
   if (everyMs === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
   const dueAt = Math.max(b.jobs?.dueAt ?? now, now - Math.max(everyMs, rules.windowMs));
-  return Math.max(0, dueAt + ahead * everyMs - now);
+  return Math.max(0, dueAt - now);
 }
 
 /** Number of turns that the minimum rate gives jobs now. */
@@ -38,22 +38,15 @@ export function jobsDue(b: KeyBudget, rules: Rules, now: number): number {
   return 1 + Math.floor(lateMs / everyMs);
 }
 
-/** The place of a class in the turns of classes; the lowest is next. */
-export function jobTurnOf({ jobs }: Pick<KeyBudget, 'jobs'>, callerClass: string): number {
-  return jobs?.classes.indexOf(callerClass) ?? -1;
-}
-
-/** Records a slot of a job of a class. */
-export function jobGoes(b: KeyBudget, rules: Rules, now: number, callerClass: string): void {
+/** Records a slot of a job. */
+export function jobGoes(b: KeyBudget, rules: Rules, now: number): void {
   const everyMs = jobEveryMs(b, rules);
   const ms = everyMs === Number.POSITIVE_INFINITY ? 0 : everyMs;
   const dueAt = b.jobs?.dueAt ?? now;
   // One that had to wait for a free slot keeps the rate, and one that was left counts for the rate later.
   const isInTime = now - dueAt < Math.max(everyMs, rules.windowMs);
   const nextAt = (isInTime ? dueAt : now) + ms;
-  const others = b.jobs?.classes.filter((name) => name !== callerClass) ?? [];
   b.jobs = {
-    classes: [...others, callerClass],
     dueAt: Math.min(nextAt, now + Math.max(ms, MOST_AHEAD_WINDOWS * rules.windowMs)),
     others: observed(b, rules, now),
   };

@@ -1,15 +1,13 @@
 import { type AnsweredSlot, type KeyBudget, type Lane, type Rules } from './document.ts';
 
 /**
- * Removes slots that no longer count at `now`, and returns the removed slots of completed requests and of co-tenants.
+ * Removes slots that no longer count at `now`, and returns the removed slots of completed requests.
  * Every step requires a document that was purged for its time.
  */
-export function purge(b: KeyBudget, now: number): Pick<KeyBudget, 'answered' | 'coTenants'> {
+export function purge(b: KeyBudget, now: number): AnsweredSlot[] {
   if (b.unknownUntil !== null && b.unknownUntil <= now) b.unknownUntil = null;
-  return {
-    answered: b.answered.splice(0, countUntil(b.answered, now)),
-    coTenants: b.coTenants.splice(0, countUntil(b.coTenants, now)),
-  };
+  b.coTenants.splice(0, countUntil(b.coTenants, now));
+  return b.answered.splice(0, countUntil(b.answered, now));
 }
 
 /** Number of slots that count. */
@@ -107,6 +105,17 @@ export function comesBack(b: KeyBudget, rules: Rules, now: number, n: number): n
     rest -= count;
   }
   return b.answered[passed + rest]?.until ?? Infinity;
+}
+
+/** Milliseconds until no lease is left, estimated for pending responses; `null` if there is none now. */
+export function clearMs(b: KeyBudget, rules: Rules, now: number): number | null {
+  const count = used(b);
+  return count === 0 ? null : comesBack(b, rules, now, count - 1) - now;
+}
+
+/** Milliseconds until a pause ends; 0 if there is none. */
+export function pausedMs({ pause }: KeyBudget, now: number): number {
+  return Math.max(0, (pause.until ?? now) - now);
 }
 
 /** A slot that counts, or several that stop counting together. */

@@ -1,13 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Allowances } from '../../../../src/upstream/budget/law/callers/allowances.ts';
-import {
-  callerInClass,
-  classOf,
-} from '../../../../src/upstream/budget/law/callers/caller-names.ts';
-import { laneWithin } from '../../../../src/upstream/budget/law/callers/lane-turns.ts';
+import { callerInClass, classOf } from '../../../../src/upstream/budget/law/callers.ts';
 import type { KeyBudget } from '../../../../src/upstream/budget/law/document.ts';
 import { jobDueMs } from '../../../../src/upstream/budget/law/jobs.ts';
+import { Reserves } from '../../../../src/upstream/budget/law/reserves.ts';
 import { roomOf } from '../../../../src/upstream/budget/law/slots.ts';
 import { rounds } from '../../../support/rounds.ts';
 import { begun, play, requests, rulesOf, World } from '../law-world.ts';
@@ -20,24 +16,28 @@ const share = fc.constantFrom(0, 0.2, 0.4);
 const shares = fc.record({ writes: share, newcomers: share });
 
 /** Requests of people, agents and jobs, each in its lane; refreshes have no caller. */
-const anyRequests = (world: World) =>
-  requests.chain((asked) =>
-    fc
-      .array(fc.constantFrom('default', 'agent', 'nightly', BULK_CLASS), {
-        minLength: asked.length,
-        maxLength: asked.length,
-      })
-      .map((names) =>
-        asked.map((each, index) => {
-          const name = names[index] ?? 'default';
-          const caller = callerInClass(each.caller, name);
-          if (each.lane === 'refresh') return each;
-          if (name === BULK_CLASS) return { ...each, caller, lane: 'bulk' as const };
-          const lane = each.lane === 'bulk' ? 'interactive' : each.lane;
-          return { ...each, caller, lane: laneWithin(world.rules, lane, caller) };
-        }),
-      ),
-  );
+const anyRequests = requests.chain((asked) =>
+  fc
+    .array(fc.constantFrom('default', 'agent', 'nightly', BULK_CLASS), {
+      minLength: asked.length,
+      maxLength: asked.length,
+    })
+    .map((names) =>
+      asked.map((each, index) => {
+        const name = names[index] ?? 'default';
+        const caller = callerInClass(each.caller, name);
+        if (each.lane === 'refresh') return each;
+        if (name === BULK_CLASS) return { ...each, caller, lane: 'bulk' as const };
+        const lane = each.lane === 'bulk' ? 'interactive' : each.lane;
+        const hasNoWeight = name === 'agent' || name === 'nightly';
+        return {
+          ...each,
+          caller,
+          lane: hasNoWeight && lane !== 'write' ? ('bulk' as const) : lane,
+        };
+      }),
+    ),
+);
 
 describe('Classes without weight', () => {
   const classes = classesOf({
@@ -45,24 +45,12 @@ describe('Classes without weight', () => {
     nightly: { weight: 0 },
   });
 
-  it('read in the lane of jobs, and write in that of writes', () => {
-    const rules = { classes };
-    const agent = callerInClass('a', 'agent');
-    expect(laneWithin(rules, 'interactive', agent)).toBe('bulk');
-    expect(laneWithin(rules, 'write', agent)).toBe('write');
-    expect(laneWithin(rules, 'interactive', 'a')).toBe('interactive');
-    expect(laneWithin(rules, 'interactive', callerInClass('a', 'unknown'))).toBe('interactive');
-    expect(laneWithin({}, 'interactive', agent)).toBe('interactive');
-    const all = classesOf({ default: { weight: 0 } });
-    expect(laneWithin({ classes: all }, 'interactive', 'a')).toBe('bulk');
-  });
-
   it('never take a slot that jobs would leave, nor more than their limit', () => {
     const any = fc
       .record({ limit: fc.integer({ min: 1, max: 8 }), reserves: shares })
       .chain(({ limit, reserves }) => {
         const rules = rulesOf(limit, { reserves, classes, jobsMinPerMinute: 60 });
-        return anyRequests(new World(rules)).map((asked) => ({ rules, asked }));
+        return anyRequests.map((asked) => ({ rules, asked }));
       });
     fc.assert(
       fc.property(any, ({ asked, rules }) => {
@@ -86,8 +74,8 @@ describe('Classes without weight', () => {
           if (!jobs) delete without.jobs;
           const { free } = roomOf(without);
           const isDue = jobDueMs(without, world.rules, world.now) === 0;
-          const leftMs = new Allowances(without, world.rules, world.now).untilLeftMs(free);
-          expect(isDue || leftMs === 0).toBe(true);
+          const isLeft = new Reserves(without, world.rules, world.now).waitMs(want, free) === 0;
+          expect(isDue || isLeft).toBe(true);
           expect(world.waitingIn('write')).toBeLessThan(free);
         });
       }),

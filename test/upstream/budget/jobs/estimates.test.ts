@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { TakenSlot } from '../../../../src/upstream/budget/budget.ts';
-import { callerInClass } from '../../../../src/upstream/budget/law/callers/caller-names.ts';
+import { callerInClass } from '../../../../src/upstream/budget/law/callers.ts';
 import { MemoryStore } from '../../../../src/upstream/budget/memory-store.ts';
 import { QueuedBudget } from '../../../../src/upstream/budget/queued-budget.ts';
 import { Errand, enqueueAll, keySlots, type Sent } from '../../../support/errands.ts';
@@ -121,8 +121,8 @@ describe('Estimates for a class without weight', () => {
     expect(budget.availableTo('interactive', OTHER)).toBe(0);
     expect(budget.estimate('interactive', OTHER)).toBe(windowMs - 5 * latencyMs);
     await enqueueAll(world, bulk(3, AGENT));
-    // The callers of the class take turns, so that one is before it.
-    expect(budget.estimate('interactive', OTHER)).toBe(windowMs - 4 * latencyMs);
+    // The callers of the class share equally: it has had none.
+    expect(budget.estimate('interactive', OTHER)).toBe(windowMs - 5 * latencyMs);
     expect(budget.estimate('interactive', AGENT)).toBe(windowMs - 2 * latencyMs);
     expect(budget.estimate('interactive', 'a')).toBe(0);
     expect(budget.waiting(9).map(({ leavesInMs }) => leavesInMs)).toEqual(

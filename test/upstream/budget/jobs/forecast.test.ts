@@ -1,11 +1,7 @@
-import * as fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { CallerClasses } from '../../../../src/auth/caller-class.ts';
-import type { Waiting } from '../../../../src/upstream/budget/lanes.ts';
-import { callerInClass } from '../../../../src/upstream/budget/law/callers/caller-names.ts';
-import type { Lane } from '../../../../src/upstream/budget/law/document.ts';
+import { callerInClass } from '../../../../src/upstream/budget/law/callers.ts';
 import { type Errand, enqueue, enqueueAll } from '../../../support/errands.ts';
-import { rounds } from '../../../support/rounds.ts';
 import { classesOf, createWorld, windowMs } from '../world.ts';
 
 /** The class of jobs. */
@@ -132,59 +128,5 @@ describe('A forecast of jobs', () => {
     // Alone, a job would take half of that time.
     expect(tookMs).toBeGreaterThan(3 * windowMs);
     expect(Math.abs(forecastMs - tookMs)).toBeLessThanOrEqual(0.1 * tookMs);
-  });
-
-  test('of an operation says when each of its requests leaves, after what waits', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.record({
-          limit: fc.integer({ min: 2, max: 12 }),
-          before: fc.array(
-            fc.record({
-              // Requests of jobs are only in their lane, which is no other caller's here.
-              of: fc.oneof(
-                fc.record({
-                  lane: fc.constantFrom<Lane>('write', 'interactive'),
-                  caller: fc.constantFrom('a', 'b'),
-                }),
-                fc.constant({ lane: 'bulk' as const, caller: JOB }),
-              ),
-              waitMs: fc.constantFrom(0, 0, 100, 7000, 61_000),
-            }),
-            { maxLength: 20 },
-          ),
-          count: fc.integer({ min: 1, max: 8 }),
-        }),
-        async ({ before, count, limit }) => {
-          const world = await begun(limit);
-          const { budget, clock, errand, job } = world;
-          for (const { of, waitMs } of before) {
-            await enqueueAll({ budget, clock }, [errand({ ...of, latencyMs })]);
-            await clock.advance(waitMs);
-          }
-          const forecast = budget.forecast(0);
-          const own = new Set<Waiting>();
-          for (let n = 0; n < count; n += 1) own.add(forecast.add('bulk', JOB));
-          const expected: number[] = [];
-          while (expected.length < count) {
-            const departure = forecast.next(0);
-            if (departure && own.has(departure.waiting)) expected.push(departure.leavesInMs);
-          }
-          const from = clock.now();
-          const asked = await job(count);
-          while (asked.some(({ sent }) => sent.length === 0) && (await clock.step()));
-          const left = asked.map(({ sent }) => (sent[0]?.start ?? Number.NaN) - from);
-          for (const [n, ms] of left.entries()) {
-            // What is on the wire is taken to be answered after the usual time from now, and each waits for the one before.
-            const guess = (latencyMs + 5) * (n + 1);
-            expect(
-              Math.abs(ms - (expected[n] ?? Number.NaN)),
-              `${left.join()} as ${expected.join()}`,
-            ).toBeLessThan(guess);
-          }
-        },
-      ),
-      { numRuns: rounds(60) },
-    );
   });
 });

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { callerInClass } from '../../../../src/upstream/budget/law/callers/caller-names.ts';
+import { callerInClass } from '../../../../src/upstream/budget/law/callers.ts';
 import { MemoryStore } from '../../../../src/upstream/budget/memory-store.ts';
 import { QueuedBudget } from '../../../../src/upstream/budget/queued-budget.ts';
 import { Errand, enqueueAll, keySlots, type Sent } from '../../../support/errands.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { callerInClass } from '../../../../src/upstream/budget/law/callers/caller-names.ts';
+import { callerInClass } from '../../../../src/upstream/budget/law/callers.ts';
 import type { Lane, ReservedShares } from '../../../../src/upstream/budget/law/document.ts';
 import { type Errand, enqueue, enqueueAll, mostAtOnce } from '../../../support/errands.ts';
 import { createWorld, windowMs } from '../world.ts';
@@ -202,8 +202,7 @@ describe('Jobs', () => {
     ask('bulk', callerInClass('two', BULK_CLASS), 3);
     await clock.advance(latencyMs * 8);
     const callers = log.slice(0, 8).map(({ errand }) => errand.caller.slice(-3));
-    // The first one had a slot before the second came.
-    expect(callers.join()).toBe('one,one,two,one,two,one,two,one');
+    expect(callers.join()).toBe('one,two,one,two,one,two,one,one');
   });
 
   test('leave their slots to what a request that needs another slot repeats', async () => {

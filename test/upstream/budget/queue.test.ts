@@ -1,6 +1,4 @@
-import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Lanes, type Waiting } from '../../../src/upstream/budget/lanes.ts';
 import { accepted } from '../../../src/upstream/budget/law/caution.ts';
 import { claimSlots } from '../../../src/upstream/budget/law/claim.ts';
 import {
@@ -10,6 +8,7 @@ import {
   type Rules,
 } from '../../../src/upstream/budget/law/document.ts';
 import { cancelSlot } from '../../../src/upstream/budget/law/ended.ts';
+import { Queue, type Waiting } from '../../../src/upstream/budget/queue.ts';
 
 interface Named extends Waiting {
   readonly name: string;
@@ -21,15 +20,15 @@ function job(name: string, lane: Lane = 'interactive', caller = 'a', urgency = 0
 
 const rules: Rules = { limit: 60, windowMs: 60_000 };
 
-/** Lanes, and a budget whose law takes out of them what is next. */
-class Queue {
+/** A queue, and a budget whose law takes out of them what is next. */
+class Turns {
   readonly #budget: KeyBudget;
-  readonly lanes: Lanes<Named>;
+  readonly lanes: Queue<Named>;
 
   constructor(...jobs: Named[]) {
     this.#budget = newBudget(rules, 0);
     accepted(this.#budget);
-    this.lanes = new Lanes<Named>({ budget: this.#budget });
+    this.lanes = new Queue<Named>();
     for (const each of jobs) this.lanes.add(each);
   }
 
@@ -48,14 +47,14 @@ class Queue {
   }
 }
 
-describe('Lanes', () => {
+describe('The queue', () => {
   test('serves writes, then reads, then refreshes', () => {
-    const queue = new Queue(job('f', 'refresh'), job('r'), job('w', 'write'));
+    const queue = new Turns(job('f', 'refresh'), job('r'), job('w', 'write'));
     expect(queue.drain()).toEqual(['w', 'r', 'f']);
   });
 
   test('gives one slot in four to reads while writes do not end', () => {
-    const queue = new Queue(job('r1'), job('r2'));
+    const queue = new Turns(job('r1'), job('r2'));
     const order: string[] = [];
     for (let turn = 0; turn < 8; turn += 1) {
       queue.lanes.add(job('w', 'write'));
@@ -69,17 +68,17 @@ describe('Lanes', () => {
     const quiet = Array.from({ length: 9 }, (_, caller) =>
       [0, 1, 2].map((n) => job(`quiet ${caller} ${n}`, 'interactive', `quiet ${caller}`)),
     ).flat();
-    const order = new Queue(...noisy, ...quiet).drain();
+    const order = new Turns(...noisy, ...quiet).drain();
     expect(order.findLastIndex((name) => name.startsWith('quiet'))).toBe(29);
     expect(order.filter((name) => name.startsWith('noisy 9')).at(-1)).toBe('noisy 99');
   });
 
   test('serves the requests of one caller in the order of their arrival', () => {
-    expect(new Queue(job('1'), job('2'), job('3')).drain()).toEqual(['1', '2', '3']);
+    expect(new Turns(job('1'), job('2'), job('3')).drain()).toEqual(['1', '2', '3']);
   });
 
   test('serves what had its turn in vain before all others of its lane, in the same order', () => {
-    const queue = new Queue(job('r', 'interactive', 'b'), job('w', 'write'));
+    const queue = new Turns(job('r', 'interactive', 'b'), job('w', 'write'));
     queue.lanes.add(job('again 1'), true);
     queue.lanes.add(job('again 2'), true);
     expect(queue.drain()).toEqual(['w', 'again 1', 'again 2', 'r']);
@@ -87,7 +86,7 @@ describe('Lanes', () => {
 
   test('serves the most urgent refresh first', () => {
     const [old, older] = [job('old', 'refresh', '', 5), job('older', 'refresh', '', 9)];
-    expect(new Queue(job('new', 'refresh', '', 1), older, old).drain()).toEqual([
+    expect(new Turns(job('new', 'refresh', '', 1), older, old).drain()).toEqual([
       'older',
       'old',
       'new',
@@ -95,56 +94,8 @@ describe('Lanes', () => {
   });
 
   test('leaves the refreshes where they are when none is allowed', () => {
-    const queue = new Queue(job('f', 'refresh'));
+    const queue = new Turns(job('f', 'refresh'));
     expect(queue.next(false)).toBeUndefined();
     expect(queue.lanes.size('refresh')).toBe(1);
-  });
-
-  test('places the one who came last behind those only who have not had a turn since', () => {
-    const queue = new Queue(job('a1'), job('a2'), job('b1', 'interactive', 'b'));
-    const last = job('c1', 'interactive', 'c');
-    queue.lanes.add(last);
-    expect(queue.lanes.position(last)).toBe(2);
-    queue.next(false);
-    expect(queue.lanes.position(last)).toBe(1);
-    expect([...queue.lanes.inOrder()].map(({ name }) => name)).toEqual(['b1', 'c1', 'a2']);
-  });
-
-  const anyJob = fc.record({
-    lane: fc.constantFrom<Lane>('write', 'interactive', 'refresh'),
-    caller: fc.constantFrom('a', 'b', 'c'),
-    first: fc.boolean(),
-    taken: fc.boolean(),
-    removed: fc.boolean(),
-  });
-
-  test('says beforehand in which order it serves, and what a newcomer finds before it', () => {
-    fc.assert(
-      fc.property(
-        fc.array(anyJob, { maxLength: 40 }),
-        fc.constantFrom<'write' | 'interactive'>('write', 'interactive'),
-        fc.constantFrom('a', 'b', 'c', 'd'),
-        (jobs, lane, caller) => {
-          const queue = new Queue();
-          const { lanes } = queue;
-          jobs.forEach((each, n) => {
-            const added = job(String(n), each.lane, each.caller);
-            lanes.add(added, each.first);
-            if (each.taken) queue.next(true);
-            if (each.removed) lanes.remove(added);
-          });
-          const order = [...lanes.inOrder()];
-          for (const [index, each] of order.entries()) expect(lanes.position(each)).toBe(index);
-          expect(lanes.size('write') + lanes.size('interactive')).toBe(order.length);
-          const ahead = lanes.ahead(lane, caller);
-          const newcomer = job('new', lane, caller);
-          lanes.add(newcomer);
-          expect(lanes.position(newcomer)).toBe(ahead);
-          const served = [...lanes.inOrder()];
-          for (const each of served) expect(queue.next(false)).toBe(each);
-          expect(queue.next(false)).toBeUndefined();
-        },
-      ),
-    );
   });
 });

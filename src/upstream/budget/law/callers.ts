@@ -1,4 +1,4 @@
-import { DEFAULT_CLASS } from '../../../../auth/caller-class.ts';
+import { DEFAULT_CLASS } from '../../../auth/caller-class.ts';
 
 /*
  * In a budget, a caller is named together with its class, in one text: equal names in two classes are two callers. In

@@ -1,8 +1,9 @@
-import { classRules } from '../../../../auth/caller-class.ts';
-import { type KeyBudget, type Lane, leftByRefreshes, type Rules } from '../document.ts';
-import { jobsDue, needOfOthers } from '../jobs.ts';
-import { slotsOf } from '../slots.ts';
-import { classOf } from './caller-names.ts';
+import { classRules } from '../../../auth/caller-class.ts';
+import { classOf } from './callers.ts';
+import { type KeyBudget, type Lane, leftByRefreshes, type Rules } from './document.ts';
+import { jobsDue, needOfOthers } from './jobs.ts';
+import { quotaLeft, quotaUse } from './quotas.ts';
+import { slotsOf } from './slots.ts';
 
 /*
  * Limits a burst to its own caller. Some slots of each window are reserved: for writes, and for callers that have sent
@@ -11,7 +12,7 @@ import { classOf } from './caller-names.ts';
  * need, as many as in the last window. A reserved slot is lent to it if slots that replace it become free soon enough,
  * so the window is used even if one caller is the only one that waits.
  *
- * The lane `bulk` (see `jobDueMs`) is a caller whose turn is always over, also without reserves. It leaves slots for
+ * The lane `bulk` (see jobs.ts) is a caller whose turn is always over, also without reserves. It leaves slots for
  * newcomers, and what all others and refreshes are expected to need: as much as in the last window, or on average, and
  * more if that varies.
  *
@@ -101,18 +102,8 @@ export class Reserves {
   }
 
   /** Whether any slot is reserved. */
-  get isUsed(): boolean {
+  get #isUsed(): boolean {
     return this.#reserved.writes + this.#reserved.newcomers > 0;
-  }
-
-  /** The callers whose turn is over. */
-  over(): string[] {
-    return this.isUsed ? [...this.#counts.callers.keys()].filter((each) => this.isOver(each)) : [];
-  }
-
-  /** Whether a caller, or its class, has had more than its share of the slots that are not reserved. */
-  isOver(caller: string): boolean {
-    return this.isUsed && this.#isOver(this.#holdingOf(caller));
   }
 
   /** The document has changed. */
@@ -123,18 +114,30 @@ export class Reserves {
 
   /**
    * Milliseconds until a caller may take a slot, as far as others need it, if `free` slots are free and no other
-   * request takes one; 0 if it may now. `free` is negative if more requests are sent before.
+   * request takes one; 0 if it may now.
    */
   waitMs(want: Wanting, free: number): number {
+    if (this.quotaLeft(want.caller) === 0) {
+      return quotaUse(this.#b, this.#rules, this.#now, classOf(want.caller))?.waitMs ?? 0;
+    }
     if (want.lane === 'bulk') return this.#untilReplaced(this.#needsBesidesJobs, free);
-    if (!this.isUsed || this.#isPlenty(free)) return 0;
+    if (!this.#isUsed || this.#isPlenty(free)) return 0;
     return this.#waitMs(want, this.#holdingOf(want.caller), free);
   }
 
   /** Number of `free` slots that a caller may take now, in this lane. */
   available(want: Wanting, free: number): number {
+    return Math.min(this.quotaLeft(want.caller), this.#available(want, free));
+  }
+
+  /** Number of slots that the class of a caller has left of its limit; infinite without one. */
+  quotaLeft(caller: string): number {
+    return quotaLeft(this.#b, this.#rules, caller);
+  }
+
+  #available(want: Wanting, free: number): number {
     if (want.lane === 'bulk') return this.#availableToJobs(free);
-    if (!this.isUsed) return Math.max(0, free);
+    if (!this.#isUsed) return Math.max(0, free);
     const holding = this.#holdingOf(want.caller);
     let [low, high] = [0, Math.max(0, free)];
     while (low < high) {
@@ -144,12 +147,6 @@ export class Reserves {
       else low = middle;
     }
     return low;
-  }
-
-  /** Number of slots that the lane `bulk` can expect in a window: those that it does not leave to others. */
-  get leftPerWindow(): number {
-    const { expected, more, reserved } = this.#needsBesidesJobs;
-    return Math.max(0, this.#b.limit - Math.max(reserved, expected + more));
   }
 
   /** The same for the lane `bulk`: those that are left, or that its minimum rate gives it. */
