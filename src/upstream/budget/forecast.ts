@@ -159,9 +159,10 @@ export class Forecast {
     return Math.max(this.#now - this.#begin, this.#rules.windowMs);
   }
 
-  /** Advances the time, and processes what arrives until then. */
+  /** Advances the time to the next response at most, and processes what arrives then: others can go between two responses. */
   #playTo(moment: number): void {
-    for (let [first] = this.#answers; first && first.at <= moment; [first] = this.#answers) {
+    const [first] = this.#answers;
+    if (first && first.at <= moment) {
       this.#answers.shift();
       this.#now = Math.max(this.#now, first.at);
       purge(this.#budget, this.#now);
