@@ -55,8 +55,8 @@ class Claim<W extends Waiting> {
   readonly #queue: Queue<W>;
   readonly #options: ClaimOptions<W>;
   readonly #reserves: Reserves;
-  /** Milliseconds until each caller may take a slot, until the next slot is granted. */
-  #waits = newWaits();
+  /** Milliseconds until a caller may take a slot in a lane, until the next slot is granted. */
+  readonly #waits = new Map<string, number>();
   /** Milliseconds until a caller that leaves the free slots to others may take one. */
   #reserveMs = Infinity;
   readonly #granted: { readonly request: W; readonly id: string }[] = [];
@@ -190,9 +190,10 @@ class Claim<W extends Waiting> {
   }
 
   readonly #mayTake = (caller: string, lane: Lane): boolean => {
-    const known = this.#waits[lane].get(caller);
+    const name = lane + caller;
+    const known = this.#waits.get(name);
     const waitMs = known ?? this.#reserves.waitMs({ caller, lane }, this.#free - this.#spared);
-    if (known === undefined) this.#waits[lane].set(caller, waitMs);
+    if (known === undefined) this.#waits.set(name, waitMs);
     if (waitMs > 0) this.#reserveMs = Math.min(this.#reserveMs, waitMs);
     return waitMs === 0;
   };
@@ -216,7 +217,7 @@ class Claim<W extends Waiting> {
     const id = String(b.seq);
     addHeld(b, now, { id, lane, lengthy, ...(lane !== 'refresh' && { caller }) });
     this.#reserves.changed();
-    this.#waits = newWaits();
+    this.#waits.clear();
     this.#free -= 1;
     if (!lengthy) this.#wire += 1;
     if (lane === 'bulk') {
@@ -228,7 +229,3 @@ class Claim<W extends Waiting> {
 }
 
 const idle: Stop = { waitMs: Infinity, why: 'idle' };
-
-function newWaits(): Record<Lane, Map<string, number>> {
-  return { write: new Map(), interactive: new Map(), refresh: new Map(), bulk: new Map() };
-}
