@@ -50,6 +50,12 @@ export class FairQueue<T extends object> {
   #least = 0;
   /** The queue that this is a copy of. */
   #source: FairQueue<T> | undefined;
+  readonly #alike: boolean;
+
+  /** With `alike`, an owner's entries may all be taken or none, so that only its first one is tried. */
+  constructor({ alike = false }: { readonly alike?: boolean } = {}) {
+    this.#alike = alike;
+  }
 
   /** Number of entries. */
   get size(): number {
@@ -63,7 +69,7 @@ export class FairQueue<T extends object> {
 
   /** A copy for a simulation, during which this queue must not change. O(n) in the number of entries. */
   copy(): FairQueue<T> {
-    const copy = new FairQueue<T>();
+    const copy = new FairQueue<T>({ alike: this.#alike });
     for (const [entry, { owners }] of this.#waiting) {
       copy.#waiting.set(entry, { entry, owners: new Set(owners) });
     }
@@ -135,7 +141,8 @@ export class FairQueue<T extends object> {
       } else if (this.#charged(owner) > place.share) {
         this.#enter(owner);
       } else {
-        const entry = firstOf(line, (each) => mayTake(each, owner));
+        const end = this.#alike ? line.next + 1 : line.waiting.length;
+        const entry = firstOf(line, end, (each) => mayTake(each, owner));
         if (entry === null) passedOver.push(place);
         else first = { entry, place };
       }
@@ -205,9 +212,9 @@ function isEmpty<T>(line: Line<T>): boolean {
   return line.next >= line.waiting.length;
 }
 
-/** The first entry of a line that may be taken; `null` if there is none. */
-function firstOf<T>(line: Line<T>, mayTake: (entry: T) => boolean): T | null {
-  for (let at = line.next; at < line.waiting.length; at += 1) {
+/** The first entry of a line, before `end`, that may be taken; `null` if there is none. */
+function firstOf<T>(line: Line<T>, end: number, mayTake: (entry: T) => boolean): T | null {
+  for (let at = line.next; at < end; at += 1) {
     const { entry } = line.waiting[at] as WaitingOwner<T>;
     if (entry !== null && mayTake(entry)) return entry;
   }

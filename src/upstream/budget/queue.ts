@@ -27,7 +27,7 @@ class Line<W extends Waiting> {
   readonly #again: W[];
   readonly #callers: FairQueue<W>;
 
-  constructor(again: W[] = [], callers = new FairQueue<W>()) {
+  constructor(again: W[] = [], callers = new FairQueue<W>({ alike: true })) {
     this.#again = again;
     this.#callers = callers;
   }
