@@ -7,8 +7,8 @@ import { type Household, type Member, openHousehold } from '../support/two-proce
 
 /** `npm run soak:handovers` ends 300 owners of each kind, starts 400 pairs and deploys 50 times. */
 const HANDOVERS = Number(process.env['HANDOVERS'] ?? 2);
-const STARTS = Number(process.env['STARTS'] ?? 5);
-const DEPLOYS = Number(process.env['DEPLOYS'] ?? 4);
+const STARTS = Number(process.env['STARTS'] ?? 3);
+const DEPLOYS = Number(process.env['DEPLOYS'] ?? 2);
 const LIMIT = 10;
 const WINDOW_MS = 2000;
 /** Callers that ask without a pause. */
