@@ -127,6 +127,15 @@ export class FairQueue<T extends object> {
     return { entry: first.entry, owner };
   }
 
+  /** Takes a given entry, in the turn of its first owner, also if others are before it; false if it does not wait. O(1). */
+  takeOut(entry: T): boolean {
+    const [owner] = this.#waiting.get(entry)?.owners ?? [];
+    if (owner === undefined) return false;
+    this.#least = this.#shareOf(owner);
+    this.remove(entry);
+    return true;
+  }
+
   /** The next entry that may be taken now. Its place has left the heap. */
   #first(mayTake: MayTake<T>): { readonly entry: T; readonly place: QueuePlace } | undefined {
     const passedOver: QueuePlace[] = [];

@@ -69,7 +69,7 @@ class Line<W extends Waiting> {
   /** An entry has its turn. */
   serve(entry: W): void {
     if (this.#again.includes(entry)) this.remove(entry);
-    else if (this.#callers.take((each) => each === entry)) this.#callers.charge(entry.caller, 1);
+    else if (this.#callers.takeOut(entry)) this.#callers.charge(entry.caller, 1);
   }
 }
 

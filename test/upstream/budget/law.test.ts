@@ -81,6 +81,19 @@ describe('The law', () => {
     expect(order).toEqual(['first', 'second', 'new', 'first', 'second']);
   });
 
+  it('grants one slot to a request that cannot wait, also behind others of its caller', () => {
+    const world = new World(rulesOf(10));
+    world.now = 11_000;
+    const caution = { blind: false, coTenantAt: 0, remainingHeard: true };
+    Object.assign(world.budget.caution, caution);
+    const all = Array.from({ length: 4 }, () => world.asks('interactive'));
+    world.claims();
+    expect(world.granted).toEqual(all.slice(0, 2));
+    const rushing = new Set(all.slice(3));
+    expect(world.claims({ rushing }).granted.map(({ request }) => request)).toEqual(all.slice(3));
+    expect([...world.lanes.in('interactive')]).toEqual(all.slice(2, 3));
+  });
+
   it('takes a request that was not sent for one that the upstream cannot have counted', () => {
     const world = begun(10);
     const [before, unsent] = [world.asks('write'), world.asks('write')];
