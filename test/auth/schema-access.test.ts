@@ -72,7 +72,6 @@ async function open(token: string | null): Promise<Record<string, boolean>> {
 async function openOften(token: string | null): Promise<Record<string, boolean>> {
   await open(token);
   await open(token);
-  await open(token);
   return open(token);
 }
 const each = (isOpen: boolean): Record<string, boolean> =>

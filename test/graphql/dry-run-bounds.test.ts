@@ -156,7 +156,7 @@ describe('Any number of dry runs and forged cursors', () => {
       channel(id: 99) { items(last: 5, before: $before) { totalCount } }
     }`;
     for (const query of ATTACKS) await planOf(attacked, query);
-    for (let n = 0; n < 300; n += 1) {
+    for (let n = 0; n < 100; n += 1) {
       const text = `c1:${1_000_000 + n}:0:100:5`;
       const cursors = { after: ofCodes(text), before: ofItems(text) };
       await planOf(attacked, listed, { name: `${n}`, ...cursors });
@@ -171,7 +171,7 @@ describe('Any number of dry runs and forged cursors', () => {
       expect(status).toBeLessThan(500);
     }
     expect(await afterwards(attacked)).toEqual(await afterwards(quiet));
-  }, 60_000);
+  });
 
   it('cost little when they are meant, and no more when they are repeated', async () => {
     const door = await warm();

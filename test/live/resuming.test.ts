@@ -45,15 +45,15 @@ describe('a viewer who does not read', () => {
     const slow = look({ query, readsAges: false });
     await slow.until(({ revision }) => revision > 0);
     slow.stall();
-    for (let n = 0; n < 120; n += 1) {
+    for (let n = 0; n < 80; n += 1) {
       await rename(watcher, `name ${n}`);
       await watcher.until(({ document }) => JSON.stringify(document).includes(`"name ${n}"`));
     }
     slow.goOn();
-    await slow.until(({ document }) => JSON.stringify(document).includes('"name 119"'));
+    await slow.until(({ document }) => JSON.stringify(document).includes('"name 79"'));
     expect(slow.document).toEqual(watcher.document);
     // What the sockets of both sides hold is on its way.
-    expect(slow.named('next').length).toBeLessThan(80);
+    expect(slow.named('next').length).toBeLessThan(60);
   });
 });
 
