@@ -67,61 +67,6 @@ async function fromMemory(): Promise<number> {
 
 const page = (origin: string, site: string): Headers => ({ origin, 'sec-fetch-site': site });
 
-describe('A page that asks again', () => {
-  const senders: [who: string, headers: () => Headers, readableBy: string | undefined][] = [
-    ['of the gateway’s own origin', () => page(own, 'same-origin'), undefined],
-    ['of a listed origin', () => page(LISTED, 'cross-site'), LISTED],
-    ['of another port of this machine, listed', () => page(OTHER, 'same-site'), OTHER],
-    ['typed into a browser', () => ({ 'sec-fetch-site': 'none' }), undefined],
-    ['over plain HTTP, of a listed origin', () => ({ origin: LISTED }), LISTED],
-  ];
-
-  it.each(senders)('%s is answered from memory, as it was at first', async (...given) => {
-    const [, headers, readableBy] = given;
-    for (const method of ['GET', 'POST'] as const) {
-      const query = anotherQuery();
-      const answers: Answered[] = [];
-      const before = await fromMemory();
-      for (let n = 0; n < 4; n += 1) answers.push(await send(query, headers(), method));
-      expect(await fromMemory()).toBe(before + 2);
-      const [first, ...later] = answers.map(visible);
-      expect(later).toEqual([first, first, first]);
-      for (const { headers: answered, status } of answers) {
-        expect(status).toBe(200);
-        expect(answered['access-control-allow-origin']).toBe(readableBy);
-        expect(answered['vary']?.split(', ')).toContain('Origin');
-      }
-    }
-  });
-
-  it('gets the CORS headers of its own origin, whichever asked before', async () => {
-    const query = anotherQuery();
-    const origins = [LISTED, OTHER, UNKNOWN, own, 'null', 'HTTPS://APP.EXAMPLE'];
-    for (let round = 0; round < 3; round += 1) {
-      for (const origin of origins) {
-        const { headers, status } = await send(query, { origin }, 'POST');
-        expect(status).toBe(200);
-        const mayRead = [LISTED, OTHER].includes(origin);
-        expect(headers['access-control-allow-origin']).toBe(mayRead ? origin : undefined);
-        expect(headers['access-control-allow-credentials']).toBeUndefined();
-        expect(headers['vary']).toContain('Origin');
-      }
-    }
-  });
-
-  it('has CORS headers on an answer that has not changed', async () => {
-    const query = anotherQuery();
-    const from = page(LISTED, 'cross-site');
-    for (let n = 0; n < 3; n += 1) {
-      const { headers } = await send(query, from, 'GET');
-      const again = await send(query, { ...from, 'if-none-match': headers['etag'] ?? '' }, 'GET');
-      expect(again.status).toBe(304);
-      expect(again.headers['access-control-allow-origin']).toBe(LISTED);
-      expect(again.headers['vary']).toBe(headers['vary']);
-    }
-  });
-});
-
 describe('A GET of a page that is not listed', () => {
   const foreign: [what: string, headers: () => Headers][] = [
     ['another port of the same host', () => ({ origin: own.replace(/\d+$/, '1') })],

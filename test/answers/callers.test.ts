@@ -1,25 +1,15 @@
-import { hash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { formatTokenFile } from '../../src/auth/token-file.ts';
 import { type Door, openDoor } from '../support/door.ts';
 
 const QUERY = '{ campaigns(first: 2) { nodes { name } } }';
 const ISSUER = 'https://login.example';
 const AUDIENCE = 'links-market-gateway';
-const SECRET = 'a-secret-of-more-than-32-letters';
 const JWT = { AUTH_MODE: 'jwt', AUTH_JWT_ISSUER: ISSUER, AUTH_JWT_AUDIENCE: AUDIENCE };
 const NOW = Date.UTC(2030, 0, 1) / 1000;
-
-const folder = mkdtempSync(join(tmpdir(), 'callers-'));
-const file = join(folder, 'tokens.json');
-afterAll(() => rmSync(folder, { recursive: true }));
 
 let door: Door | undefined;
 afterEach(async () => {
@@ -34,48 +24,6 @@ function jwt(subject: string, role = 'viewer'): SignJWT {
     .setSubject(subject)
     .setExpirationTime(NOW + 3600);
 }
-
-const shared = (subject: string): Promise<string> =>
-  jwt(subject).setProtectedHeader({ alg: 'HS256' }).sign(new TextEncoder().encode(SECRET));
-
-async function fromMemory({ url }: Door): Promise<number> {
-  const metrics = await (await fetch(`${url}/metrics`)).text();
-  return Number(/^gateway_remembered_answers_total (\d+)/m.exec(metrics)?.[1]);
-}
-
-describe('An answer is given from memory', () => {
-  const modes: [string, Record<string, string>, (door: Door) => Promise<string | null>][] = [
-    ['to all callers', { AUTH_MODE: 'none' }, async () => null],
-    ['to a token', { AUTH_MODE: 'token', AUTH_TOKENS_FILE: file }, async () => 'mia'],
-    ['to a JWT', { ...JWT, AUTH_JWT_SECRET: SECRET }, async () => shared('mia')],
-    ['to a key passed through', { AUTH_MODE: 'passthrough' }, async (of) => of.sandbox.links.key],
-  ];
-
-  it.each(modes)('%s, and not to a stranger', async (_, env, tokenFor) => {
-    const sha256 = hash('sha256', 'mia');
-    writeFileSync(file, formatTokenFile([{ name: 'mia', role: 'viewer', sha256 }]));
-    door = await openDoor(env);
-    const token = await tokenFor(door);
-    const replies = [];
-    for (let n = 0; n < 4; n += 1) replies.push(await door.ask(QUERY, token));
-    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-    expect(await fromMemory(door)).toBe(2);
-    for (const { data } of replies) expect(data).toEqual(replies[0]?.data);
-    const calls = door.calls();
-    for (const stranger of token === null ? [] : [null, `${token}x`]) {
-      const { code, headers, status } = await door.ask(QUERY, stranger);
-      if (env['AUTH_MODE'] === 'passthrough' && stranger !== null) {
-        // Its key is a partition of its own, which the upstream refuses.
-        expect(code).toBe('UPSTREAM_UNAUTHENTICATED');
-        continue;
-      }
-      expect([status, code]).toEqual([401, 'UNAUTHENTICATED']);
-      expect(headers.get('www-authenticate')).toContain('Bearer');
-      expect(door.calls()).toBe(calls);
-    }
-    expect(await fromMemory(door)).toBe(2);
-  });
-});
 
 describe('While the keys of an identity provider are fetched', () => {
   let provider: Server;

@@ -22,24 +22,6 @@ describe('Mutation.updateAccount', () => {
     expect(calls).toEqual([`PUT ${path}`, 'GET /api/account']);
   });
 
-  it('shows in every later read, also where the account was kept as it had been', async () => {
-    const query = '{ account { id email } users { id email } }';
-    interface Both extends Own {
-      readonly users: readonly Row[];
-    }
-    const before = await stage.world.data<Both>(query);
-    expect(before.account['email']).not.toBe('ann@example.com');
-    await stage.change('updateAccount(input: { email: "ann@example.com" })', 'Account { email }');
-    const { account, users } = await stage.world.data<Both>(query);
-    expect(account).toEqual({ ...before.account, email: 'ann@example.com' });
-    expect(users.map(({ email }) => email)).toContain('ann@example.com');
-    const { node } = await stage.world.data<{ node: Row }>(
-      'query ($id: ID!) { node(id: $id) { ... on Account { email } } }',
-      { id: account['id'] },
-    );
-    expect(node).toEqual({ email: 'ann@example.com' });
-  });
-
   it('names the login as what to check when only the password was sent', async () => {
     stage.sandbox.links.fault({ kind: 'drop', applied: true, path });
     const { errors } = await stage.change(
