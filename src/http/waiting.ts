@@ -1,4 +1,4 @@
-import type { RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Metrics } from '../observe/metrics/metrics.ts';
 import { inBackground } from '../scheduling/at-once.ts';
 import { requestFaultOf } from './door/admission.ts';
@@ -43,11 +43,19 @@ export function waitingHandler(
     const page = pages[path];
     const isOpen = path !== '/metrics' || access === 'open' || isLocal(request);
     if (fault) respond(response, textAnswer(fault.status, fault.sentence));
-    else if (page && isOpen) {
+    else if (origins.allowsOthers && isPreflight(request)) {
+      const header = (name: string) => request.headers[name]?.toString();
+      respond(response, { status: 204, headers: origins.preflightHeaders(header, 'GET, POST') });
+    } else if (page && isOpen) {
       if (isReading(request, response)) inBackground(answer(response, page));
     } else if (audience === 'operators') inBackground(answer(response, () => elsewhere(options)));
     else forwarding.forward(request, response, drain);
   };
+}
+
+/** Whether a browser asks what a page may send: without an owner too. */
+function isPreflight({ headers, method }: IncomingMessage): boolean {
+  return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
 }
 
 async function answer(

@@ -75,6 +75,21 @@ describe('A process that waits for the store', () => {
     expect((await send(waiting, '/console.json', passedOn)).status).toBe(403);
   });
 
+  it('answers preflights while its owner is suspended', async () => {
+    owner.running.child.kill('SIGSTOP');
+    const headers = {
+      origin: 'https://page.example',
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'content-type',
+    };
+    const response = await fetch(`${waiting.url}/graphql`, { method: 'OPTIONS', headers });
+    owner.running.child.kill('SIGCONT');
+    expect([response.status, response.headers.get('access-control-allow-headers')]).toEqual([
+      204,
+      'content-type',
+    ]);
+  });
+
   it.each(['owner', 'waiting'] as const)(
     'is not imitated by a forged sender at the %s',
     async (which) => {
