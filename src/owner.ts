@@ -178,10 +178,10 @@ class ServingProcess implements Member {
     const owner = (await waiting.owner())?.url ?? 'not known';
     const facts = { url: `${this.#url}/graphql`, owner };
     this.#events.emit('notice', { message: 'waiting for the store', facts });
-    const unwatch = this.#forwarding.watch(() => {
+    const unwatch = this.#forwarding.watch((isNew) => {
       const sentence =
         'The process that owns the store does not answer. If it is suspended, end it.';
-      this.#events.emit('complaint', { sentence });
+      if (isNew) this.#events.emit('complaint', { sentence });
       inBackground(waiting.depose());
     });
     const owned = await this.#take(waiting);

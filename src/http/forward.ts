@@ -95,16 +95,22 @@ export class Forwarding {
     await this.#agent.destroy();
   }
 
-  /** Asks the owner regularly whether it is there. `silent` is called when it gives no answer, as if suspended. */
-  watch(silent: () => void): () => void {
+  /**
+   * Asks the owner regularly whether it is there. `silent` is called each time that it gives no answer, as if suspended, and
+   * is told whether it gave one before.
+   */
+  watch(silent: (isNew: boolean) => void): () => void {
     const { clock } = this.#options;
     let cancel = (): void => {};
+    let isSilent = false;
     const look = async (): Promise<void> => {
       const owner = this.#owner ?? (await this.#options.owner());
-      if (owner && (await this.#ask(owner)) === 'silent') {
+      const wasSilent = isSilent;
+      isSilent = owner !== null && (await this.#ask(owner)) === 'silent';
+      if (owner && isSilent) {
         if (this.#owner === owner) this.#owner = null;
         for (const relay of this.#running) relay.giveUp(owner);
-        silent();
+        silent(!wasSilent);
       }
       if (this.#isWatching) cancel = clock.after(ASK_MS, () => inBackground(look()));
     };

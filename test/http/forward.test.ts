@@ -101,6 +101,16 @@ describe('A request that is forwarded', () => {
     expect(await (await asTimePasses(clock, answer)).text()).toBe('served');
   });
 
+  it('has an owner that is said to be silent once until it answers', async () => {
+    const { clock, forwarding, url } = await waiting({ url: await owning(suspended) });
+    const told: boolean[] = [];
+    ends.push(forwarding.watch((isNew) => told.push(isNew)));
+    const answer = asked(url, '{ a }');
+    while (told.length < 3) await clock.advance(50);
+    expect(told).toEqual([true, false, false]);
+    expect((await asTimePasses(clock, answer)).status).toBe(503);
+  });
+
   it('passes on no header of a connection, and the sender only if it is signed', async () => {
     let headers: Record<string, unknown> = {};
     const owner = await owning((request, response) => {
