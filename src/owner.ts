@@ -178,6 +178,7 @@ class ServingProcess implements Member {
     const owner = (await waiting.owner())?.url ?? 'not known';
     const facts = { url: `${this.#url}/graphql`, owner };
     this.#events.emit('notice', { message: 'waiting for the store', facts });
+    await this.#warmUp();
     const unwatch = this.#forwarding.watch((isNew) => {
       const sentence =
         'The process that owns the store does not answer. If it is suspended, end it.';
@@ -190,6 +191,14 @@ class ServingProcess implements Member {
     this.#events.emit('notice', { message: 'owns the store' });
     if (this.#stop.signal.aborted) await owned.store.close();
     else await this.#own(owned);
+  }
+
+  /** Compiles what an owner needs, so that taking over is only reading the store: a gateway in memory sends nothing. */
+  async #warmUp(): Promise<void> {
+    const config = { ...this.#config, historyWatch: [], metricsPort: null };
+    const gateway = await createGateway(config);
+    await gateway.fetch(new Request('http://localhost/graphql?query={__typename}'));
+    await gateway.leave();
   }
 
   /** Tries until this process owns the store; `null` if it stops before. */

@@ -15,7 +15,7 @@ import {
 } from './engine.ts';
 
 /** A waiting process tries to own the folder after this time, in milliseconds. */
-const RETRY_MS = 50;
+const RETRY_MS = 20;
 /** Number of values that are read at once. */
 const PAGE = 256;
 /** Where waiting processes, which cannot read the database, find its owner. */
