@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { afterEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { chromium, dashboardPackages, describeWith } from '../../support/needs.ts';
 import { findingsOf } from '../axe.ts';
 import { type DashboardWorld, startDashboard, wholeView } from './dashboard-world.ts';
@@ -13,12 +13,14 @@ interface Usage {
 describeWith([chromium, dashboardPackages], 'the plan usage', () => {
   let world: DashboardWorld;
 
-  afterEach(() => world?.close());
+  beforeAll(async () => {
+    world = await startDashboard();
+  });
+  afterAll(() => world?.close());
 
   const panel = (page: Page) => page.getByRole('region', { name: 'Plan usage' });
 
   it('is shown beside each limit, with a meter where it is known', async () => {
-    world = await startDashboard();
     const page = await world.open();
     await wholeView(page);
     const { data } = await world.ask('{ account { plan { name } usage { feature used limit } } }');
@@ -42,18 +44,7 @@ describeWith([chromium, dashboardPackages], 'the plan usage', () => {
     expect(meters.length).toBeGreaterThan(2);
   });
 
-  it('says whose key is needed, and leaves the rest as it is', async () => {
-    world = await startDashboard({ key: 'free' });
-    const page = await world.open();
-    await wholeView(page);
-    await panel(page).getByText('requires the API key of an administrator').waitFor();
-    expect(await panel(page).getByRole('button').count()).toBe(0);
-    await page.getByText('No campaigns yet').waitFor();
-    expect(await findingsOf(page)).toEqual([]);
-  });
-
   it('says which role is needed', async () => {
-    world = await startDashboard();
     const page = await world.open();
     await page.route('**/settings.json', async (route) => {
       const settings = await (await route.fetch()).json();
@@ -61,5 +52,16 @@ describeWith([chromium, dashboardPackages], 'the plan usage', () => {
     });
     await page.reload();
     await panel(page).getByText('requires a token with the role admin').waitFor();
+  });
+
+  it('says whose key is needed, and leaves the rest as it is', async () => {
+    await world.close();
+    world = await startDashboard({ key: 'free' });
+    const page = await world.open();
+    await wholeView(page);
+    await panel(page).getByText('requires the API key of an administrator').waitFor();
+    expect(await panel(page).getByRole('button').count()).toBe(0);
+    await page.getByText('No campaigns yet').waitFor();
+    expect(await findingsOf(page)).toEqual([]);
   });
 });

@@ -1,56 +1,24 @@
-import { afterEach, describe, expect, test } from 'vitest';
-import { createDigest } from '../../../src/digest.ts';
+import { describe, expect, test } from 'vitest';
 import { perResource } from '../../../src/resources.ts';
-import { Cache } from '../../../src/upstream/cache/cache.ts';
 import { Interest } from '../../../src/upstream/cache/refresher.ts';
-import { Client } from '../../../src/upstream/client.ts';
 import type { Access } from '../../../src/upstream/operation.ts';
-import { Receipt } from '../../../src/upstream/receipt.ts';
-import type { Read } from '../../../src/upstream/request.ts';
-import { ScriptedUpstream, scriptedApi } from '../../support/scripted-upstream.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
-
-const open: ScriptedUpstream[] = [];
-
-afterEach(async () => {
-  for (const upstream of open.splice(0)) await upstream[Symbol.asyncDispose]();
-});
+import { clientWorld, read } from '../client-world.ts';
 
 const TTL = 1000;
 const credential = { partition: 'p', secret: 'secret' };
 
 async function createWorld(rateLimit: number) {
-  const clock = new VirtualClock();
-  const upstream = await ScriptedUpstream.start();
-  open.push(upstream);
-  const cache = new Cache({ clock, maxBytes: 1_000_000 });
-  const client = new Client({
-    api: scriptedApi,
-    baseUrl: upstream.baseUrl,
-    dispatcher: upstream.dispatcher,
-    clock,
-    rateWindowMs: 60_000,
+  const { cache, caller, clock, reader, upstream } = await clientWorld(() => ({
+    rateLimit,
     timeoutMs: 600_000,
-    timeZone: 'UTC',
-    cache,
     freshness: perResource(() => ({
       ttlMs: TTL,
       staleWhileRevalidateMs: 3_600_000,
       staleIfErrorMs: 0,
     })),
-    rateLimit,
-    digest: createDigest('salt'),
-  });
-  const reader = client;
-  const access = (maxWaitMs = 600_000): Access => ({
-    caller: {
-      name: 'someone',
-      receipt: new Receipt(clock),
-      maxWaitMs,
-      signal: new AbortController().signal,
-    },
-    credential,
-  });
+  }));
+  const access = (maxWaitMs = 600_000): Access => ({ caller: caller({ maxWaitMs }), credential });
   const paths = () => upstream.log.map(({ url }) => url.pathname.replace('/api/', ''));
   /** Reads what is not kept yet, one after the other, a millisecond apart. */
   const fill = async (names: readonly string[]) => {
@@ -63,14 +31,6 @@ async function createWorld(rateLimit: number) {
   const ask = (name: string) => reader.read(read(name), access());
   return { clock, upstream, cache, reader, access, paths, fill, ask };
 }
-
-const read = (path: string): Read<unknown> => ({
-  method: 'GET',
-  path: `/api/${path}`,
-  resource: 'items',
-  tags: [path],
-  decode: (body) => body,
-});
 
 /** A read by its path, which is its key. */
 const keyed = (path: string, of = credential) => ({
