@@ -35,7 +35,7 @@ describe('A response', () => {
         }
       }),
       {
-        numRuns: rounds(10),
+        numRuns: rounds(6),
         // A fault is reported as small as it could be made until then: each attempt takes a gateway of its own.
         interruptAfterTimeLimit: rounds(60_000),
       },

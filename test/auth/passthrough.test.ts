@@ -2,6 +2,7 @@ import { array, assert, asyncProperty, constantFrom, record } from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../support/door.ts';
 import type { Row } from '../support/gateway.ts';
+import { rounds } from '../support/rounds.ts';
 
 const doors: Door[] = [];
 afterEach(() => Promise.all(doors.splice(0).map((door) => door.close())));
@@ -164,7 +165,7 @@ describe('what is kept', () => {
         }
         await Promise.all((Object.keys(callers) as Name[]).map(read));
       }),
-      { numRuns: 20, endOnFailure: true },
+      { numRuns: rounds(8), endOnFailure: true },
     );
   });
 });

@@ -80,7 +80,7 @@ it('a plan that says it is exact is what the operation costs, at any age of the 
         }
       }),
     ),
-    { numRuns: rounds(4) },
+    { numRuns: rounds(3) },
   );
 });
 

@@ -57,7 +57,7 @@ it('keeps its limit and its forecast, whenever it is saved and read again', () =
       const roundsMs = 1000 * Math.ceil((steps * step) / most);
       expect(Math.abs(clock.now() - since - forecastMs)).toBeLessThanOrEqual(roundsMs);
     }),
-    { numRuns: 300 },
+    { numRuns: 100 },
   );
 });
 
