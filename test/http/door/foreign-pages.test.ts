@@ -82,23 +82,6 @@ describe('Over plain HTTP, a page of another origin', () => {
     expect(door.calls()).toBe(calls);
   });
 
-  it('gets no answer from memory either', async () => {
-    const page = from('http://evil.example');
-    // The second is remembered.
-    for (let n = 0; n < 3; n += 1) expect((await send(QUERY)).status).toBe(200);
-    const other = `${QUERY}&variables={}`;
-    for (const path of [QUERY, other]) {
-      expect((await send(path)).status).toBe(200);
-      expect((await send(path, page)).status).toBe(403);
-      expect((await send(path, from(null))).status).toBe(403);
-    }
-  });
-
-  it('is refused with a log line that names the setting', async () => {
-    await send(QUERY, from('http://page.example'));
-    expect(door.log()).toContain(`CORS_ORIGINS=${LISTED},http://page.example`);
-  });
-
   it('cannot hide behind an image, a script or a frame, which name no origin', async () => {
     const calls = door.calls();
     const referers = ['http://evil.example/page', 'http://gateway.example/', 'about:blank', ''];
