@@ -127,23 +127,6 @@ describe('A read of a class without weight', () => {
     expect(retryOf(error)).toBeGreaterThan(29_000);
   });
 
-  test('is sent at once for a person who waits for it too, and has its own turn again without', async () => {
-    const { agent, clock, exhaust, person, queued, reader, sent } = await createWorld();
-    await exhaust(30);
-    const patient = { maxWaitMs: 2 * MINUTE_MS };
-    const reading = reader.read(read('a'), agent(patient));
-    const stop = new AbortController();
-    const joins = errorOf(reader.read(read('a'), person({ ...patient, signal: stop.signal })));
-    await clock.advance(0);
-    expect(queued()).toEqual([1, 0]);
-    stop.abort(new Error('stopped'));
-    await joins;
-    expect(queued()).toEqual([0, 1]);
-    await clock.advance(2 * MINUTE_MS);
-    await reading;
-    expect(sent.at(-1)).toMatchObject({ caller: 'bot', callerClass: 'agent', lane: 'bulk' });
-  });
-
   test('does not move the read of a person that it waits for too, and leaves with it if it is impatient', async () => {
     const { agent, clock, exhaust, person, queued, reader } = await createWorld();
     await exhaust(30);
@@ -231,14 +214,5 @@ describe('A read of a class without weight', () => {
     while (budget()?.queuedIn('bulk') !== 0) await clock.advance(100);
     await waits;
     expect(Math.abs(clock.now() - from - startsInMs)).toBeLessThan(1000);
-  });
-
-  test('is rejected when the process drains', async () => {
-    const { agent, client, clock, exhaust, reader } = await createWorld();
-    await exhaust(30);
-    const reading = errorOf(reader.read(read('a'), agent({ maxWaitMs: 2 * MINUTE_MS })));
-    await clock.advance(0);
-    client.budgets.drain(600_000);
-    expect(await reading).toMatchObject({ code: 'BUDGET_EXHAUSTED' });
   });
 });

@@ -2,7 +2,6 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Client } from '../../../src/upstream/client.ts';
 import { decodeCursor, encodeCursor } from '../../../src/upstream/lists/cursor.ts';
-import { findById } from '../../../src/upstream/lists/find-by-id.ts';
 import { Lists } from '../../../src/upstream/lists/pages.ts';
 import { readWindow, type WindowArguments } from '../../../src/upstream/lists/window.ts';
 import type { Access } from '../../../src/upstream/operation.ts';
@@ -292,25 +291,6 @@ describe('readWindow', () => {
       await expect(window(bad)).rejects.toMatchObject({ code: 'BAD_USER_INPUT' });
     }
     expect(calls).toEqual([]);
-  });
-});
-
-describe('findById', () => {
-  test('ends although no page is kept', async () => {
-    const { lists, list, access, calls } = createSource(ids(25), honest, {
-      pageSize: 10,
-      keeps: false,
-    });
-    const found = await findById(lists, list, [25, 99], access);
-    expect([found.get(25), found.get(99)]).toEqual([{ id: 25 }, null]);
-    expect(calls).toEqual([1, 2, 3]);
-  });
-
-  test('takes rows of a kept page for nothing', async () => {
-    const { lists, list, access, calls } = createSource(ids(10), honest);
-    await lists.page(list, 1, access);
-    await findById(lists, list, [3, 7], access);
-    expect(calls).toEqual([1]);
   });
 });
 
