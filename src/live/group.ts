@@ -124,9 +124,9 @@ export class LiveGroup implements StreamSource {
   }
 
   /** A budget, or a history of counts, may differ from the one in the result. */
-  lookAtBudgets(): void {
+  lookAtOthers(): void {
     if (this.#state !== 'current') return;
-    this.#again.forBudgets(() => this.#reads.othersHaveChanged);
+    this.#again.forOthers(() => this.#reads.haveOthersChanged());
   }
 
   /** Releases everything. The caller ends the members. */

@@ -250,7 +250,7 @@ export class LiveHub {
     if (this.#looks % LOOKS_AT_GROUPS === 0) {
       for (const group of this.#groups.values()) group.lookAgain();
     }
-    for (const group of this.#groups.values()) group.lookAtBudgets();
+    for (const group of this.#groups.values()) group.lookAtOthers();
     const now = this.#options.clock.now();
     const before = now - HEARTBEAT_MS;
     for (const member of this.#members.values()) {

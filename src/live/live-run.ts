@@ -1,6 +1,5 @@
 import type { Clock } from '../scheduling/clock.ts';
-import { BUDGETS_MS } from './watched-budgets.ts';
-import type { WatchedReads } from './watched-reads.ts';
+import { OTHERS_MS, type WatchedReads } from './watched-reads.ts';
 
 /** A result as it is sent. */
 interface ResultDocument {
@@ -35,16 +34,16 @@ export type LiveRun = (reads: WatchedReads, terms: RunTerms) => Promise<RunResul
 const FIRST_RETRY_MS = 2000;
 const LONGEST_RETRY_MS = 60_000;
 
-/** Repeats a query although none of its entries has changed: after errors, and if a budget has changed. */
+/** Repeats a query although none of its entries has changed: after errors, and if something else has changed. */
 export class RunAgain {
   readonly #clock: Clock;
   readonly #again: () => void;
   #failures = 0;
   #cancelRetry = (): void => {};
-  /** Whether the next run is needed only because of a budget. */
-  #isForBudgets = false;
-  /** When budgets are compared next, on `clock.now()`. */
-  #budgetsFrom = 0;
+  /** Whether the next run is needed only because of something that is no entry. */
+  #isForOthers = false;
+  /** When these are compared next, on `clock.now()`. */
+  #othersFrom = 0;
 
   /** `again` requests a run. */
   constructor(clock: Clock, again: () => void) {
@@ -57,10 +56,10 @@ export class RunAgain {
     this.#cancelRetry();
   }
 
-  /** Requests a run if it is time to compare budgets and `haveChanged` returns true. */
-  forBudgets(haveChanged: () => boolean): void {
-    if (this.#clock.now() < this.#budgetsFrom || !haveChanged()) return;
-    this.#isForBudgets = true;
+  /** Requests a run if it is time to compare what is no entry, and `haveChanged` returns true. */
+  forOthers(haveChanged: () => boolean): void {
+    if (this.#clock.now() < this.#othersFrom || !haveChanged()) return;
+    this.#isForOthers = true;
     this.#again();
   }
 
@@ -68,9 +67,9 @@ export class RunAgain {
   after({ document, retryAfterMs, upstream }: RunResult): void {
     const { calls = 0 } = upstream as { readonly calls?: number };
     // The upstream requests of a run for a budget change that budget: they must not cause the next run.
-    const mayRepeat = !document.errors && !(this.#isForBudgets && calls > 0);
-    this.#budgetsFrom = this.#clock.now() + (mayRepeat ? BUDGETS_MS : LONGEST_RETRY_MS);
-    this.#isForBudgets = false;
+    const mayRepeat = !document.errors && !(this.#isForOthers && calls > 0);
+    this.#othersFrom = this.#clock.now() + (mayRepeat ? OTHERS_MS : LONGEST_RETRY_MS);
+    this.#isForOthers = false;
     if (retryAfterMs === undefined) {
       this.#failures = 0;
       return;

@@ -1,13 +1,12 @@
-import type { Credential } from '../auth/credential.ts';
 import type { Clock } from '../scheduling/clock.ts';
-import type { KeyState } from '../upstream/budget/budgets.ts';
 import type { KeyedRead } from '../upstream/cache/key.ts';
 import type { Watchers } from '../upstream/cache/watched-round.ts';
 import type { WatchedChange, WatchListener } from '../upstream/cache/watches.ts';
-import type { BudgetSource, ReadWatcher } from '../upstream/operation.ts';
+import type { ReadWatcher } from '../upstream/operation.ts';
 import { Ingredients, type Watch } from '../upstream/receipt.ts';
-import { BUDGETS_MS, WatchedBudgets } from './watched-budgets.ts';
-import { WatchedValues } from './watched-values.ts';
+
+/** Interval between two comparisons of what is no cache entry, in milliseconds: each request changes budgets. */
+export const OTHERS_MS = 2000;
 
 /** A read of the latest run, or of the current one. */
 interface WatchedEntry {
@@ -23,9 +22,11 @@ interface WatchedEntry {
  * response until a run in which it does not occur.
  */
 export class WatchedReads implements ReadWatcher {
-  /** The budgets in the result, which are not entries. */
-  readonly budgets: WatchedBudgets;
-  readonly #values = new WatchedValues();
+  readonly #clock: Clock;
+  /** What is in the result and no cache entry, such as a budget, by name. */
+  readonly #others = new Map<string, { readonly stateOf: () => string; readonly state: string }>();
+  /** When all of these were last in their states, on `clock.now()`; `null` without any. */
+  #othersAt: number | null = null;
   readonly #watched = new Map<string, WatchedEntry>();
   readonly #changed: (change: WatchedChange | 'grown') => void;
   readonly #watchers: Watchers;
@@ -46,7 +47,7 @@ export class WatchedReads implements ReadWatcher {
     changed: (change: WatchedChange | 'grown') => void,
   ) {
     this.#watchers = watchers;
-    this.budgets = new WatchedBudgets(clock);
+    this.#clock = clock;
     this.#changed = changed;
   }
 
@@ -59,8 +60,8 @@ export class WatchedReads implements ReadWatcher {
   beginRun(): void {
     this.#run += 1;
     this.#next = new Ingredients();
-    this.budgets.beginRun();
-    this.#values.beginRun();
+    this.#others.clear();
+    this.#othersAt = null;
     this.#isTouched = false;
   }
 
@@ -88,17 +89,16 @@ export class WatchedReads implements ReadWatcher {
     };
   }
 
-  budgetState(source: BudgetSource, credential: Credential): KeyState {
-    return this.budgets.look(source, credential);
-  }
-
   look(name: string, stateOf: () => string): void {
-    this.#values.look(name, stateOf);
+    this.#othersAt ??= this.#clock.now();
+    this.#others.set(name, { stateOf, state: stateOf() });
   }
 
   /** Whether something in the result has changed that is no cache entry. */
-  get othersHaveChanged(): boolean {
-    return this.#values.haveChanged || this.budgets.haveChanged();
+  haveOthersChanged(): boolean {
+    for (const { state, stateOf } of this.#others.values()) if (stateOf() !== state) return true;
+    if (this.#othersAt !== null) this.#othersAt = this.#clock.now();
+    return false;
   }
 
   /** A run has ended: ends the watches of reads that it did not use. Returns whether its result is already outdated. */
@@ -129,13 +129,13 @@ export class WatchedReads implements ReadWatcher {
   /** When the oldest data was requested, on the clock of the cache, and when it is probably refreshed. */
   oldest(now: number): { readonly at: number; readonly nextRefreshInMs: number | null } {
     const { oldest } = this.#ingredients;
-    const budgetsAt = this.budgets.at;
-    const at = Math.min(budgetsAt ?? now, oldest?.stamp.storedAt ?? now);
+    const othersAt = this.#othersAt;
+    const at = Math.min(othersAt ?? now, oldest?.stamp.storedAt ?? now);
     if (oldest?.stamp.storedAt === at) {
       const nextRefreshInMs = this.#watched.get(oldest.of.key)?.watch.nextRefreshInMs() ?? null;
       return { at, nextRefreshInMs };
     }
-    const nextRefreshInMs = budgetsAt === null ? null : Math.max(0, at + BUDGETS_MS - now);
+    const nextRefreshInMs = othersAt === null ? null : Math.max(0, at + OTHERS_MS - now);
     return { at, nextRefreshInMs };
   }
 

@@ -306,7 +306,19 @@ export class Client {
    */
   budgetState({ admittance, credential, mode }: Looking): KeyState {
     if (admittance?.isAdmitted === false) throw new TypeError('a caller was not admitted');
-    if (mode?.kind === 'watched') return mode.watcher.budgetState(this, credential);
-    return this.budgets.stateOf(credential);
+    const state = () => this.budgets.stateOf(credential);
+    if (mode?.kind === 'watched') {
+      const { clock } = this.#options;
+      const name = `${this.upstream} budget ${credential.partition}`;
+      mode.watcher.look(name, () => textOfBudget(state(), clock.now()));
+    }
+    return state();
   }
+}
+
+/** A text that changes with what is shown of a budget: times to the second. */
+function textOfBudget(state: KeyState, now: number): string {
+  const { limit, queued, remaining, resetInMs, upstreamResetInMs, used } = state;
+  const times = [resetInMs, upstreamResetInMs].map((ms) => ms && Math.ceil((now + ms) / 1000));
+  return [limit, used, remaining, queued, ...times].join();
 }

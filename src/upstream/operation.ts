@@ -1,8 +1,6 @@
 import type { Credential } from '../auth/credential.ts';
-import type { UpstreamName } from '../errors.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { Budget } from './budget/budget.ts';
-import type { KeyState } from './budget/budgets.ts';
 import { callerInClass } from './budget/law/callers.ts';
 import type { TurnLane } from './budget/law/document.ts';
 import type { KeyedRead } from './cache/key.ts';
@@ -80,14 +78,6 @@ export interface ReadWatcher {
   begin(of: KeyedRead, watch: (changed: WatchListener, watchers: Watchers) => Watch): () => void;
   /** Something else that is in the result, by its name; it has changed when `stateOf` returns another text. */
   look(name: string, stateOf: () => string): void;
-  /** The state of a budget, whose changes are watched from then on. */
-  budgetState(source: BudgetSource, credential: Credential): KeyState;
-}
-
-/** The budgets of one upstream. */
-export interface BudgetSource {
-  readonly upstream: UpstreamName;
-  budgetState(looking: Pick<Looking, 'credential'>): KeyState;
 }
 
 /** A dry run: nothing is sent, and placeholders replace uncached responses. */

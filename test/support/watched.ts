@@ -6,6 +6,5 @@ export const watched: ExecutionMode = {
   watcher: {
     begin: () => () => {},
     look: () => {},
-    budgetState: (source, credential) => source.budgetState({ credential }),
   },
 };
