@@ -15,6 +15,7 @@ import type { CountHistory } from './upstream/count-history.ts';
 import type { Subject } from './upstream/diagnosis.ts';
 import type { Records } from './upstream/idempotency/records.ts';
 import { Lists } from './upstream/lists/pages.ts';
+import type { Api } from './upstream/request.ts';
 import type { Witness } from './upstream/wire/exchange.ts';
 
 /** Rows a page of a list that the marketplace sends: it sends each list whole. */
@@ -46,121 +47,80 @@ interface BackendWorld {
   readonly witness: (subject: Subject) => Witness;
 }
 
+/** What differs between the two APIs besides their settings. */
+interface Differences {
+  readonly pageSize: number;
+  readonly timeZone: string;
+  /** False if callers bring the keys. */
+  readonly ownKey: boolean;
+}
+
 /** Creates a client and its lists for each API. No client receives a key: requests bring one. */
 export function createBackends(
   config: Config,
   endpoints: Endpoints,
   world: BackendWorld,
 ): Backends {
-  const { auth } = config;
-  const { events } = world;
+  const { cache, clock, counts, digest, dispatcher, events, records, savedCache, slots, witness } =
+    world;
   const freshness = perResource((resource) => ({
     ttlMs: config.ttlMs[resource],
     staleWhileRevalidateMs: config.staleWhileRevalidateMs,
     staleIfErrorMs: config.staleIfErrorMs,
   }));
+  const create = (
+    api: Api,
+    baseUrl: string,
+    // By name, so that no API key is among them.
+    { classes, jobsMinPerMinute, rateLimit, rateWindowMs, reserves, timeoutMs }: UpstreamConfig,
+    { ownKey, pageSize, timeZone }: Differences,
+  ): Backend => {
+    const { upstream } = api;
+    const client = new Client({
+      api,
+      baseUrl,
+      cache,
+      classes,
+      clock,
+      counts,
+      digest,
+      dispatcher,
+      events,
+      freshness,
+      jobsMinPerMinute,
+      maxCallsPerOperation: config.operationMaxCalls ?? undefined,
+      maxKeys: ownKey ? Number.POSITIVE_INFINITY : config.passthroughMaxKeys,
+      onForgotten: (partition) => lists.forget(partition),
+      onSurprise: (field) => events.emit('surprise', { upstream, field }),
+      rateLimit,
+      rateWindowMs,
+      records,
+      reserves,
+      savedCache,
+      settleMs: config.writeSettleMs ?? timeoutMs / 2,
+      slots,
+      timeZone,
+      timeoutMs,
+      witness: witness({ upstream, baseUrl, timeoutMs, ownKey }),
+    });
+    const lists = new Lists(client, pageSize);
+    return { client, lists };
+  };
+  const { auth, links: ofLinks, market: ofMarket } = config;
   const links =
     endpoints.links &&
-    createBackend(config.links, world, {
-      maxCallsPerOperation: config.operationMaxCalls ?? undefined,
-      api: linksApi,
-      baseUrl: endpoints.links.baseUrl,
-      timeZone: config.links.timeZone,
-      pageSize: config.links.pageSize,
+    create(linksApi, endpoints.links.baseUrl, ofLinks, {
+      pageSize: ofLinks.pageSize,
+      timeZone: ofLinks.timeZone,
       // Only in this mode callers bring their own keys.
       ownKey: auth.mode !== 'passthrough',
-      maxKeys: auth.mode === 'passthrough' ? config.passthroughMaxKeys : Number.POSITIVE_INFINITY,
-      freshness,
-      settleMs: config.writeSettleMs ?? config.links.timeoutMs / 2,
-      onSurprise: (field) => events.emit('surprise', { upstream: 'LINKS', field }),
     });
   const market =
     endpoints.market &&
-    createBackend(config.market, world, {
-      maxCallsPerOperation: config.operationMaxCalls ?? undefined,
-      api: createMarketApi(config.market.postEncoding),
-      baseUrl: endpoints.market.baseUrl,
-      timeZone: 'UTC',
+    create(createMarketApi(ofMarket.postEncoding), endpoints.market.baseUrl, ofMarket, {
       pageSize: WHOLE_LISTS,
+      timeZone: 'UTC',
       ownKey: true,
-      maxKeys: Number.POSITIVE_INFINITY,
-      freshness,
-      settleMs: config.writeSettleMs ?? config.market.timeoutMs / 2,
-      onSurprise: (field) => events.emit('surprise', { upstream: 'MARKET', field }),
     });
   return { links, market, clients: [links, market].flatMap((backend) => backend?.client ?? []) };
-}
-
-/** What differs between the two. */
-type OwnOptions = Required<
-  Pick<
-    ClientOptions,
-    'api' | 'baseUrl' | 'timeZone' | 'maxKeys' | 'maxCallsPerOperation' | 'freshness' | 'onSurprise'
-  >
-> & { readonly pageSize: number; readonly ownKey: boolean; readonly settleMs: number };
-
-function createBackend(
-  {
-    classes,
-    jobsMinPerMinute,
-    rateLimit,
-    rateWindowMs,
-    reserves,
-    timeoutMs,
-  }: Omit<UpstreamConfig, 'endpoint'>,
-  {
-    cache,
-    clock,
-    counts,
-    digest,
-    dispatcher,
-    events,
-    records,
-    savedCache,
-    slots,
-    witness,
-  }: BackendWorld,
-  {
-    api,
-    baseUrl,
-    freshness,
-    maxCallsPerOperation,
-    maxKeys,
-    onSurprise,
-    ownKey,
-    pageSize,
-    settleMs,
-    timeZone,
-  }: OwnOptions,
-): Backend {
-  // By name, so that TypeScript rejects anything that the client does not use, an API key above all.
-  const client = new Client({
-    api,
-    baseUrl,
-    cache,
-    clock,
-    counts,
-    digest,
-    dispatcher,
-    events,
-    freshness,
-    maxCallsPerOperation,
-    maxKeys,
-    onForgotten: (partition) => lists.forget(partition),
-    onSurprise,
-    rateLimit,
-    rateWindowMs,
-    reserves,
-    classes,
-    jobsMinPerMinute,
-    records,
-    savedCache,
-    slots,
-    settleMs,
-    timeZone,
-    timeoutMs,
-    witness: witness({ upstream: api.upstream, baseUrl, timeoutMs, ownKey }),
-  });
-  const lists = new Lists(client, pageSize);
-  return { client, lists };
 }
