@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { BadUserInput, GatewayError } from '../errors.ts';
 import type { PlainAnswer } from '../http/respond.ts';
+import { DAY_MS } from '../usage/day-usage.ts';
 import { firstOfMonth, type Usage } from '../usage/usage.ts';
 import {
   dateOf,
@@ -8,7 +9,6 @@ import {
   type UsageReport,
   usageDimensions,
 } from '../usage/usage-report.ts';
-import { DAY_MS } from '../usage/usage-row.ts';
 
 /** The usage of a period, as the console shows it. */
 export interface UsageState extends UsageReport {

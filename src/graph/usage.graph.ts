@@ -1,7 +1,7 @@
 import { BadUserInput } from '../errors.ts';
+import { DAY_MS } from '../usage/day-usage.ts';
 import { firstOfMonth, KEPT_DAYS } from '../usage/usage.ts';
 import type { UsageDimension, UsageGroup, UsageReport } from '../usage/usage-report.ts';
-import { DAY_MS } from '../usage/usage-row.ts';
 import { builder } from './builder.ts';
 import { enumOf, shown } from './fields.ts';
 import { UpstreamNameRef } from './rate-limit.graph.ts';

@@ -1,24 +1,18 @@
 import { csvLine } from '../storage/csv.ts';
-import { DAY_MS, type UsageRow } from './usage-row.ts';
+import { DAY_MS, type UsageRow } from './day-usage.ts';
 
-/** What usage can be grouped by. */
-export type UsageDimension =
-  | 'day'
-  | 'upstream'
-  | 'resource'
-  | 'callerClass'
-  | 'caller'
-  | 'operation';
-
-/** The dimensions in the order of columns. */
-export const usageDimensions: readonly UsageDimension[] = [
+/** What usage can be grouped by, in the order of columns. */
+export const usageDimensions = [
   'day',
   'upstream',
   'resource',
   'callerClass',
   'caller',
   'operation',
-];
+] as const;
+
+/** One of `usageDimensions`. */
+export type UsageDimension = (typeof usageDimensions)[number];
 
 /** Requests of one group; a member is `null` if the rows are not grouped by it. */
 export interface UsageGroup {
@@ -77,17 +71,13 @@ export class UsageSums {
       return;
     }
     if (this.#groups.size >= this.#most) throw new TooManyGroups();
-    const has = (each: UsageDimension): boolean => this.#by.includes(each);
-    this.#groups.set(key, {
-      day: has('day') ? dateOf(day) : null,
-      upstream: has('upstream') ? row.upstream : null,
-      resource: has('resource') ? row.resource : null,
-      callerClass: has('callerClass') ? row.callerClass : null,
-      caller: has('caller') ? row.caller : null,
-      operation: has('operation') ? row.operation : null,
-      calls: row.calls,
-      saved: row.saved,
-    });
+    const values = { ...row, day: dateOf(day) };
+    const members = usageDimensions.map((each) => [
+      each,
+      this.#by.includes(each) ? values[each] : null,
+    ]);
+    const { calls, saved } = row;
+    this.#groups.set(key, { ...Object.fromEntries(members), calls, saved } as CountedGroup);
   }
 
   /** All that was added. */

@@ -9,7 +9,17 @@ import {
 import type { EventRows } from '../observe/events.ts';
 import type { Scrub } from '../observe/log/scrub.ts';
 import type { Store } from '../store/store.ts';
-import { type CountedRow, DayUsage } from './day-usage.ts';
+import {
+  type CountedRow,
+  DAY_MS,
+  DayUsage,
+  onOneLine,
+  REFRESHES,
+  rowIn,
+  textOfRow,
+  UNNAMED,
+  type UsageRow,
+} from './day-usage.ts';
 import {
   dateOf,
   TooManyGroups,
@@ -17,15 +27,6 @@ import {
   type UsageReport,
   UsageSums,
 } from './usage-report.ts';
-import {
-  DAY_MS,
-  onOneLine,
-  REFRESHES,
-  rowIn,
-  textOfRow,
-  UNNAMED,
-  type UsageRow,
-} from './usage-row.ts';
 
 /** Number of days that are kept. */
 export const KEPT_DAYS = 400;

@@ -1,8 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DayUsage } from '../../src/usage/day-usage.ts';
+import {
+  DayUsage,
+  OTHERS_TOGETHER,
+  rowIn,
+  textOfRow,
+  type UsageRow,
+} from '../../src/usage/day-usage.ts';
 import { UsageSums, usageCsv } from '../../src/usage/usage-report.ts';
-import { OTHERS_TOGETHER, rowIn, textOfRow, type UsageRow } from '../../src/usage/usage-row.ts';
 
 const row = (more: Partial<UsageRow> = {}): UsageRow => ({
   upstream: 'LINKS',
