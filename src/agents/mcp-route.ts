@@ -13,6 +13,7 @@ import { inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import { loopTurns } from '../scheduling/loop-turns.ts';
 import { SharedPool } from '../scheduling/shared-pool.ts';
+import { jsonIn } from '../storage/json.ts';
 import type { McpHandler } from './mcp-handler.ts';
 import { challengeOf } from './resource-metadata.ts';
 
@@ -111,7 +112,7 @@ async function answer(
   hold(bytes.byteLength);
   // Bodies of many requests can arrive at once.
   await loopTurns.turn(viewer.name);
-  const body = jsonIn(bytes);
+  const body = jsonIn(new TextDecoder().decode(bytes));
   const fault = faultOf(body);
   if (fault) {
     respond(response, rpcError(400, fault), lingering(clock));
@@ -181,15 +182,6 @@ function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;
   return Object.values(value).some((each) => isDeeper(each, levels - 1));
-}
-
-/** `undefined` for bytes that are not JSON. */
-function jsonIn(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    return undefined;
-  }
 }
 
 /** Without the credential: the library needs none. */

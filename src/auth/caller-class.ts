@@ -1,3 +1,4 @@
+import { isObject, jsonIn } from '../storage/json.ts';
 /** What the operator grants a class of callers, under each API key. */
 export interface CallerClass {
   /**
@@ -54,12 +55,8 @@ export function withAgents(classes: CallerClasses, perMinute: number): CallerCla
  * @throws TypeError whose message says what is wrong and where.
  */
 export function parseCallerClasses(text: string): CallerClasses {
-  let content: unknown;
-  try {
-    content = JSON.parse(text);
-  } catch {
-    throw new TypeError('is not JSON');
-  }
+  const content = jsonIn(text);
+  if (content === undefined) throw new TypeError('is not JSON');
   if (!isObject(content)) throw new TypeError('is not a JSON object');
   const entries = Object.entries(content);
   if (entries.length > MAX_CLASSES) throw new TypeError(`has more than ${MAX_CLASSES} classes`);
@@ -99,8 +96,4 @@ function parseRules(name: string, rules: unknown): CallerClass {
 
 function isWithin(value: unknown, least: number, most: number): value is number {
   return typeof value === 'number' && value >= least && value <= most;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

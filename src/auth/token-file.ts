@@ -1,3 +1,4 @@
+import { isObject, jsonIn } from '../storage/json.ts';
 import { type CallerClasses, DEFAULT_CLASS, isClassName } from './caller-class.ts';
 import { type Role, roles } from './viewer.ts';
 
@@ -23,12 +24,8 @@ export const MAX_TOKEN_FILE_BYTES = 1024 * 1024;
  * @throws TypeError whose message says what is wrong and where; it contains no hash.
  */
 export function parseTokenFile(text: string, classes?: CallerClasses): readonly KnownToken[] {
-  let content: unknown;
-  try {
-    content = JSON.parse(text);
-  } catch {
-    throw new TypeError('it is not JSON');
-  }
+  const content = jsonIn(text);
+  if (content === undefined) throw new TypeError('it is not JSON');
   const { tokens } = isObject(content) ? content : {};
   if (!Array.isArray(tokens)) throw new TypeError('it has no list "tokens"');
   const known = tokens.map((each: unknown, index) => parseToken(each, `tokens[${index}]`, classes));
@@ -57,8 +54,8 @@ export function isMoment(text: unknown): text is string {
 }
 
 function parseToken(token: unknown, at: string, classes: CallerClasses | undefined): KnownToken {
-  if (!isObject(token)) throw new TypeError(`${at} is not an object`);
-  const { class: callerClass, expires, name, role, sha256 } = token;
+  if (typeof token !== 'object' || !token) throw new TypeError(`${at} is not an object`);
+  const { class: callerClass, expires, name, role, sha256 } = token as Record<string, unknown>;
   if (!isTokenName(name)) {
     throw new TypeError(`${at}.name is not a string of 1 to 64 letters, digits or any of . _ @ -`);
   }
@@ -89,8 +86,4 @@ function parseToken(token: unknown, at: string, classes: CallerClasses | undefin
 
 function isKnownClass(name: unknown, classes: CallerClasses | undefined): name is string {
   return isClassName(name) && (!classes || classes.has(name) || name === DEFAULT_CLASS);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }

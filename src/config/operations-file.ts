@@ -1,3 +1,4 @@
+import { isObject, jsonIn } from '../storage/json.ts';
 /** Far more than an app has operations. */
 export const MAX_OPERATIONS_FILE_BYTES = 64 * 1024 * 1024;
 
@@ -7,12 +8,8 @@ export const MAX_OPERATIONS_FILE_BYTES = 64 * 1024 * 1024;
  * @throws TypeError whose message says what is wrong.
  */
 export function parseOperationsFile(text: string): ReadonlyMap<string, string> {
-  let content: unknown;
-  try {
-    content = JSON.parse(text);
-  } catch {
-    throw new TypeError('it is not JSON');
-  }
+  const content = jsonIn(text);
+  if (content === undefined) throw new TypeError('it is not JSON');
   if (!isObject(content)) throw new TypeError('it is not a JSON object');
   const { operations } = content;
   const entries: (readonly [unknown, unknown])[] = Array.isArray(operations)
@@ -29,8 +26,4 @@ export function parseOperationsFile(text: string): ReadonlyMap<string, string> {
     throw new TypeError('it contains no operation, so all requests would be rejected');
   }
   return known;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

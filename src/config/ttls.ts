@@ -1,4 +1,5 @@
 import { perResource, type Resource, resourceNames, resources } from '../resources.ts';
+import { isObject, jsonIn } from '../storage/json.ts';
 import type { EnvironmentReader } from './environment.ts';
 
 const MOST_MS = 86_400_000;
@@ -6,8 +7,9 @@ const MOST_MS = 86_400_000;
 /** How long the responses of each resource count as fresh, in milliseconds, from the setting `TTLS`. */
 export function readTtls(reader: EnvironmentReader): Readonly<Record<Resource, number>> {
   const text = reader.text('TTLS');
-  const given = membersOf(text);
-  if (Object.keys(given).length === 0 && !/^\{\s*\}$/.test(text)) {
+  const parsed = jsonIn(text);
+  const given = isObject(parsed) ? parsed : {};
+  if (given !== parsed) {
     reader.fault('TTLS is not a JSON object. Set it to one such as {"channels": 10000}.');
   }
   for (const [name, ms] of Object.entries(given)) {
@@ -22,13 +24,4 @@ export function readTtls(reader: EnvironmentReader): Readonly<Record<Resource, n
   return Object.freeze(
     perResource((resource) => Number(given[resource] ?? resources[resource].ttlMs)),
   );
-}
-
-/** The members of a JSON object; none for any other text. */
-function membersOf(text: string): Record<string, unknown> {
-  try {
-    return text.startsWith('{') ? JSON.parse(text) : {};
-  } catch {
-    return {};
-  }
 }

@@ -1,3 +1,4 @@
+import { jsonIn } from '../storage/json.ts';
 import type { StepSize } from '../upstream/count-history.ts';
 import { Track } from './track.ts';
 
@@ -34,14 +35,13 @@ export class Series {
 
   /** Reads what `text` returned; `null` for anything else. Never throws. */
   static read(text: string): Series | null {
-    try {
-      const [origin, hours, days, ...rest] = JSON.parse(text) as unknown[];
-      if (origin !== null && typeof origin !== 'string') return null;
-      if (typeof hours !== 'string' || typeof days !== 'string' || rest.length > 0) return null;
-      return new Series(origin, hours, days);
-    } catch {
-      return null;
-    }
+    const members = jsonIn(text);
+    if (!Array.isArray(members) || members.length !== 3) return null;
+    const [origin, hours, days] = members as unknown[];
+    if (origin !== null && typeof origin !== 'string') return null;
+    return typeof hours === 'string' && typeof days === 'string'
+      ? new Series(origin, hours, days)
+      : null;
   }
 
   /** Its approximate memory, in bytes. */

@@ -1,4 +1,5 @@
 import type { GraphQLFormattedError } from 'graphql';
+import { isObject } from '../../storage/json.ts';
 import { decodeCursor } from '../../upstream/lists/cursor.ts';
 import type { JobResult } from '../job-operations.ts';
 import { added, type ExportDocument } from './export-document.ts';
@@ -65,8 +66,4 @@ function errorsAt(
   return all
     .filter(({ path = [] }) => row.every((each, place) => path[place] === each))
     .map((error) => ({ ...error, path: error.path?.slice(row.length) ?? [] }));
-}
-
-function isObject(value: unknown): value is Data {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

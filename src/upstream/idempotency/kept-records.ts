@@ -1,4 +1,5 @@
 import type { UpstreamName } from '../../errors.ts';
+import { jsonIn } from '../../storage/json.ts';
 import type { Store } from '../../store/store.ts';
 
 /** One row per key. */
@@ -246,10 +247,6 @@ function endedBy(state: RecordState, now: number): RecordState {
 
 /** The value of a row; `null` if it is damaged or of another version. */
 function parse(text: string): SavedRecord | null {
-  try {
-    const row = JSON.parse(text) as SavedRecord;
-    return row.format === FORMAT ? row : null;
-  } catch {
-    return null;
-  }
+  const row = jsonIn(text) as SavedRecord | null | undefined;
+  return row?.format === FORMAT ? row : null;
 }

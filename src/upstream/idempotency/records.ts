@@ -3,6 +3,7 @@ import { createDigest, type Digest } from '../../digest.ts';
 import type { EventStream } from '../../observe/event-stream.ts';
 import type { IdempotencyGauges } from '../../observe/metrics/write-metrics.ts';
 import type { Clock } from '../../scheduling/clock.ts';
+import { jsonIn } from '../../storage/json.ts';
 import type { Store } from '../../store/store.ts';
 import type { IdempotencyKey } from './idempotency-key.ts';
 import { type FinalOutcome, type KeptRecord, KeptRecords } from './kept-records.ts';
@@ -90,7 +91,7 @@ export class Records {
   static async load(options: RecordsOptions): Promise<Records> {
     const { complain, keepMs, store } = options;
     const saved = await store.get(HEAD_KEY);
-    const head = saved && parseHead(String(saved));
+    const head = saved && ((jsonIn(String(saved)) as Head | undefined) ?? null);
     const records = new Records(options, head, saved !== null && head === null);
     const { age, unreadable } = await records.#kept.load(keepMs, records.now);
     records.#ageBefore = age;
@@ -200,15 +201,6 @@ function storedValue(value: unknown): unknown {
 export function idOf(value: unknown): number | null {
   const id = typeof value === 'object' && value !== null && 'id' in value ? value.id : null;
   return typeof id === 'number' ? id : null;
-}
-
-/** `null` if it cannot be read. */
-function parseHead(text: string): Head | null {
-  try {
-    return JSON.parse(text) as Head;
-  } catch {
-    return null;
-  }
 }
 
 /** Whether a record is of the content of a key. */

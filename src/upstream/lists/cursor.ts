@@ -1,4 +1,5 @@
 import { BadUserInput } from '../../errors.ts';
+import { jsonIn } from '../../storage/json.ts';
 import type { SortValue } from './views/view.ts';
 
 /**
@@ -87,13 +88,9 @@ function decodeSorted(text: string): Position | null {
 
 /** A sort value; `undefined` for anything else. */
 function parseValue(json: string): SortValue | undefined {
-  try {
-    const value: unknown = JSON.parse(json);
-    if (value === null || typeof value === 'string') return value;
-    return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = jsonIn(json);
+  if (value === null || typeof value === 'string') return value;
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
 function decodeAlone(text: string): Position | null {

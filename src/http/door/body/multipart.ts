@@ -1,5 +1,6 @@
 import type { GraphQLParams } from 'graphql-yoga';
 import { BadUserInput } from '../../../errors.ts';
+import { isObject, jsonIn } from '../../../storage/json.ts';
 import type { BodyLimits } from './operation-body.ts';
 
 /** Files of a request, and places in its variables that take them. */
@@ -88,16 +89,10 @@ function textOf(form: Form, name: string): string {
 }
 
 function objectOf(name: string, text: string): Json {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    refuse(`\`${name}\` is not valid JSON`);
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    refuse(`\`${name}\` must be a JSON object`);
-  }
-  return value as Json;
+  const value = jsonIn(text);
+  if (value === undefined) refuse(`\`${name}\` is not valid JSON`);
+  if (!isObject(value)) refuse(`\`${name}\` must be a JSON object`);
+  return value;
 }
 
 /** Inserts a file at a path, which must lead to a null of the operation itself. */

@@ -1,4 +1,5 @@
 import { GraphQLError } from 'graphql';
+import { isObject } from '../../../storage/json.ts';
 
 /** The types of a request body that is one operation as JSON. */
 const JSON_TYPES = new Set(['application/json', 'application/graphql+json']);
@@ -11,10 +12,6 @@ export function isJson(contentType: string | null | undefined): boolean {
 }
 
 /** Whether a value is an object with its own members, as in JSON. */
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** What is wrong with the members of an envelope besides its text, as a sentence; `null` if nothing is. */
 export function envelopeFault({
   extensions,
