@@ -147,26 +147,18 @@ export class Queue<W extends Waiting> {
     return this.#of(caller).lines[lane].remove(entry);
   }
 
-  /** The write or read whose turn is next, of the callers that may take a slot. */
-  next(mayTake: MayTake): W | undefined {
+  /** The write or read whose turn is next, of the callers that may take a slot; with `onlyWrites`, the write. */
+  next(mayTake: MayTake, onlyWrites = false): W | undefined {
     let next: W | undefined;
     let least = Infinity;
     for (const [name, of] of this.#classes) {
       const { weight } = classRules(this.#rules.classes, name);
       const tag = this.#tagOf(name, of) + (weight > 0 ? 0 : WITHOUT_WEIGHT);
-      const head = tag < least ? headOf(of, mayTake) : undefined;
+      if (tag >= least) continue;
+      const head = onlyWrites ? of.lines.write.head(mayTake) : headOf(of, mayTake);
       if (head) [next, least] = [head, tag];
     }
     return next;
-  }
-
-  /** The write whose turn is next, of any class. */
-  nextWrite(mayTake: MayTake): W | undefined {
-    for (const { lines } of this.#classes.values()) {
-      const head = lines.write.head(mayTake);
-      if (head) return head;
-    }
-    return undefined;
   }
 
   /** The same for the lane `bulk`. */

@@ -113,7 +113,7 @@ class Claim<W extends Waiting> {
     const waitMs = this.#cautionMs(next.lane);
     if (waitMs === 0) return this.#grant(next);
     // The class whose turn it is can wait for a response that writes of other classes do not wait for.
-    const write = queue.nextWrite(this.#mayTake);
+    const write = queue.next(this.#mayTake, true);
     if (write && this.#cautionMs('write') === 0) return this.#grant(write);
     const rushing = this.#rushing();
     return rushing ? this.#grant(rushing) : { waitMs, why: 'caution' };
