@@ -1,8 +1,9 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from 'pg';
 import { freePort } from './free-port.ts';
 import { postgresServer } from './needs.ts';
@@ -47,6 +48,16 @@ export class PostgresServer {
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     }
+  }
+
+  /** Suspends all its processes, which keep their connections, for a time in milliseconds. */
+  async pauseFor(ms: number): Promise<void> {
+    const parent = this.#child?.pid ?? Number.NaN;
+    const children = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8');
+    const all = [parent, ...children.trim().split(' ').map(Number)];
+    for (const pid of all) process.kill(pid, 'SIGSTOP');
+    await pause(ms);
+    for (const pid of all.toReversed()) process.kill(pid, 'SIGCONT');
   }
 
   /** Kills all its processes at once. */
