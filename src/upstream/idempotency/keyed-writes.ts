@@ -65,7 +65,16 @@ export class KeyedWrites {
       return this.#options.writes.write(write, access);
     }
     const run = new WriteRun({ write, access, lists, key }, this.#options);
-    return key ? this.#once(run, key) : this.#execute(run);
+    return key ? this.#saved(run, key) : this.#execute(run);
+  }
+
+  /** What its caller is told is what the next owner says. */
+  async #saved<T>(run: WriteRun<T>, key: IdempotencyKey): Promise<T> {
+    try {
+      return await this.#once(run, key);
+    } finally {
+      await this.#options.records.committed();
+    }
   }
 
   #once<T>(run: WriteRun<T>, key: IdempotencyKey): Promise<T> {

@@ -177,6 +177,12 @@ export class Records {
     this.#kept.set(record, stored, this.#age);
   }
 
+  /** Resolves when no crash can lose what was saved, or when that cannot be saved now. */
+  async committed(): Promise<void> {
+    const { store } = this.#options;
+    if (store.isDurable) await store.committed().catch(() => {});
+  }
+
   /** Another request may now own a record. */
   handBack(record: KeptRecord): void {
     this.#kept.ended(record);

@@ -241,10 +241,7 @@ export class WriteRun<T> {
     if (!this.#isUnderWay) this.#handBack();
   }
 
-  /**
-   * The outcome is known. The caller does not wait until it is stored: a crash of the process does not lose it, and after
-   * one of the machine at this moment, the record of its request is left.
-   */
+  /** The outcome is known. */
   end(outcome: FinalOutcome): void {
     this.#isUnderWay = false;
     const list = this.creation?.list.path;

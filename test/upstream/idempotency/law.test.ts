@@ -44,7 +44,9 @@ it(`a key makes at most one row, of the input of each call with a result, and is
       const key = newKey();
       sandbox.links.clearLog();
       let process = await KeyedProcess.start(sandbox, { clock, disk });
-      const results: Promise<{ readonly name: string; readonly result: unknown }>[] = [];
+      /** The rows of which callers were told. */
+      const made: { readonly id: number; readonly name: string }[] = [];
+      let calls: Promise<void>[] = [];
       for (const { inputs, fate, hangsUpAfterMs, isKilled, maxWaitMs, passesMs } of steps) {
         const unlost = fate && sandbox.links.fault({ ...fate, path: ADD, times: 1 });
         const hangUp = new AbortController();
@@ -52,7 +54,11 @@ it(`a key makes at most one row, of the input of each call with a result, and is
           const call = process.call({ key, content, maxWaitMs, signal: hangUp.signal });
           const name = nameOf(content);
           const pixel = createPixel({ type: 'GTM', name, tag: `GTM-${story}` });
-          results.push(outcome(call.links.write(pixel)).then((result) => ({ name, result })));
+          const tell = async (): Promise<void> => {
+            const result = await outcome(call.links.write(pixel));
+            if (!(result instanceof Error)) made.push({ id: result.id, name });
+          };
+          calls.push(tell());
         }
         await clock.settle();
         if (hangsUpAfterMs !== null) {
@@ -64,14 +70,11 @@ it(`a key makes at most one row, of the input of each call with a result, and is
         if (!isKilled) continue;
         // A killed process has no callers, and nothing of it is closed.
         hangUp.abort();
+        calls = [];
         process = await KeyedProcess.start(sandbox, { clock, disk });
       }
       await clock.advance(100_000);
-      const made = (await Promise.all(results)).flatMap(({ name, result }) =>
-        result instanceof Error || !(result instanceof Object)
-          ? []
-          : [{ id: (result as { id: number }).id, name }],
-      );
+      await Promise.all(calls);
       const sent = sandbox.links.requests.filter(
         ({ method, status }) => method === 'POST' && status !== 429,
       );

@@ -37,8 +37,7 @@ function begin<T>(
 ): { readonly kill: () => void } {
   const hangUp = new AbortController();
   const call = process.call({ key, maxWaitMs: LATER, signal: hangUp.signal });
-  const result = outcome(call.links.write(write));
-  onTestFinished(async () => void (await result));
+  void outcome(call.links.write(write));
   onTestFinished(() => hangUp.abort());
   return { kill: () => hangUp.abort() };
 }
@@ -60,6 +59,24 @@ async function written<T>(process: KeyedProcess, key: string, write: Write<T>) {
 }
 
 describe('after the process was killed', () => {
+  it('an outcome that its caller was told is known', async () => {
+    const key = newKey();
+    let next: Promise<KeyedProcess> | undefined;
+    const killed = await start();
+    const told = killed
+      .call({ key, maxWaitMs: LATER })
+      .links.write(pixel)
+      .then((value) => {
+        next = KeyedProcess.start(sandbox, { clock, disk });
+        return value;
+      });
+    await passing(told);
+    if (!next) throw new Error('not told');
+    const { report, value } = await written(await next, key, pixel);
+    expect(value).toEqual(await told);
+    expect(report).toMatchObject({ outcome: 'REPLAYED' });
+  });
+
   it('a creation that was absent is not looked for again', async () => {
     const key = newKey();
     sandbox.links.fault({ kind: 'drop', path: PIXEL, times: 1 });
