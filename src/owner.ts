@@ -178,7 +178,7 @@ class ServingProcess implements Member {
     const owner = (await waiting.owner())?.url ?? 'not known';
     const facts = { url: `${this.#url}/graphql`, owner };
     this.#events.emit('notice', { message: 'waiting for the store', facts });
-    await this.#warmUp();
+    inBackground(this.#warmUp());
     const unwatch = this.#forwarding.watch((isNew) => {
       const sentence =
         'The process that owns the store does not answer. If it is suspended, end it.';
