@@ -182,9 +182,19 @@ describe('the form of docs/frontend.md', () => {
 
   it('makes one row if it is submitted twice, and the page is loaded again', async () => {
     const first = await load();
+    const send = globalThis.fetch;
+    let leave: () => void = () => {};
+    const leaving = new Promise<void>((resolve) => {
+      leave = resolve;
+    });
+    vi.stubGlobal('fetch', async (url: string, init: RequestInit) => {
+      await leaving;
+      return send(url, init);
+    });
     const answers = [first.createCampaign('Winter sale'), first.createCampaign('Winter sale')];
     const second = await load();
     expect(second.writes.list()).toMatchObject([{ state: 'stopped' }]);
+    leave();
     const all = await untilOver(Promise.all([...answers, second.resume()]));
     const [row, ...more] = await rowsOf('Winter sale');
     expect(more).toEqual([]);
