@@ -1,4 +1,5 @@
 import { isObject, jsonIn } from '../storage/json.ts';
+
 /** What the operator grants a class of callers, under each API key. */
 export interface CallerClass {
   /**

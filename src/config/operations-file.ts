@@ -1,4 +1,5 @@
 import { isObject, jsonIn } from '../storage/json.ts';
+
 /** Far more than an app has operations. */
 export const MAX_OPERATIONS_FILE_BYTES = 64 * 1024 * 1024;
 

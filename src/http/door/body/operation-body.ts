@@ -11,7 +11,6 @@ export function isJson(contentType: string | null | undefined): boolean {
   return JSON_TYPES.has(type.trim().toLowerCase());
 }
 
-/** Whether a value is an object with its own members, as in JSON. */
 /** What is wrong with the members of an envelope besides its text, as a sentence; `null` if nothing is. */
 export function envelopeFault({
   extensions,
