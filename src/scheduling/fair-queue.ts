@@ -110,7 +110,7 @@ export class FairQueue<T extends object> {
   }
 
   /** The next entry that may be taken now; `undefined` if there is none. */
-  peek(mayTake: MayTake<T> = () => true): T | undefined {
+  peek(mayTake: MayTake<T>): T | undefined {
     const first = this.#first(mayTake);
     if (first) this.#push(first.place);
     return first?.entry;

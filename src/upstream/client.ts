@@ -306,13 +306,12 @@ export class Client {
    */
   budgetState({ admittance, credential, mode }: Looking): KeyState {
     if (admittance?.isAdmitted === false) throw new TypeError('a caller was not admitted');
-    const state = () => this.budgets.stateOf(credential);
     if (mode?.kind === 'watched') {
       const { clock } = this.#options;
       const name = `${this.upstream} budget ${credential.partition}`;
-      mode.watcher.look(name, () => textOfBudget(state(), clock.now()));
+      mode.watcher.look(name, () => textOfBudget(this.budgets.stateOf(credential), clock.now()));
     }
-    return state();
+    return this.budgets.stateOf(credential);
   }
 }
 

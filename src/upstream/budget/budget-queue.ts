@@ -45,8 +45,7 @@ export abstract class BudgetQueue {
   }
 
   get state(): BudgetState {
-    const writeInMs = (): number => this.estimate('write', '');
-    return stateOf(this.store.view, { queued: this.lanes.waiting, writeInMs });
+    return stateOf(this.store.view, this.lanes.waiting);
   }
 
   get window(): BudgetWindow {
@@ -227,10 +226,7 @@ function queued(request: SlotRequest, leavesInMs: number | null): QueuedRequest 
 }
 
 /** The state of a budget with this number of waiting requests. */
-function stateOf(
-  { budget, now, rules }: BudgetView,
-  { queued, writeInMs }: { readonly queued: number; readonly writeInMs: () => number },
-): BudgetState {
+function stateOf({ budget, now, rules }: BudgetView, queued: number): BudgetState {
   const { limit } = budget;
   const count = used(budget);
   const pauseMs = pausedMs(budget, now);
@@ -243,10 +239,6 @@ function stateOf(
     queued,
     resetInMs: clear === null && pauseMs === 0 ? null : Math.max(clear ?? 0, pauseMs),
     upstreamResetInMs: upstreamResetInMs > 0 ? upstreamResetInMs : null,
-    // Computed on demand, because few readers use it.
-    get writeInMs() {
-      return writeInMs();
-    },
   };
 }
 

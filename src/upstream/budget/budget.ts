@@ -95,8 +95,6 @@ export interface BudgetState {
   readonly resetInMs: number | null;
   /** Milliseconds until the upstream's own window begins again, as its headers say; `null` if they do not. */
   readonly upstreamResetInMs: number | null;
-  /** Estimated milliseconds until a new write would be sent. */
-  readonly writeInMs: number;
 }
 
 /** Further requests of jobs. */

@@ -36,6 +36,8 @@ export interface KeyState extends BudgetState {
   readonly availableTo: (caller: string) => number;
   /** See `Budget.quotaOf`. */
   readonly quotaOf: (caller: string) => QuotaUse | null;
+  /** Estimated milliseconds until a new write would be sent: plays a forecast. */
+  readonly writeInMs: () => number;
   /** See `Budget.exhaustedBy`. */
   readonly exhaustedBy: Budget['exhaustedBy'];
   /** The window of the limit, in milliseconds. */
@@ -121,8 +123,9 @@ export class Budgets implements Iterable<Budget> {
     const availableTo = (caller: string): number => budget.availableTo('interactive', caller);
     const quotaOf = (caller: string): QuotaUse | null => budget.quotaOf(caller);
     const exhaustedBy: Budget['exhaustedBy'] = (patienceMs) => budget.exhaustedBy(patienceMs);
+    const writeInMs = (): number => budget.estimate('write', '');
     const accepted = known || !ofCaller;
-    return { ...state, availableTo, quotaOf, exhaustedBy, accepted, windowMs };
+    return { ...state, availableTo, quotaOf, writeInMs, exhaustedBy, accepted, windowMs };
   }
 
   /** The upstream has accepted a key. */
