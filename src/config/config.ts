@@ -3,8 +3,10 @@ import { type CallerClasses, parseCallerClasses, withAgents } from '../auth/call
 import { reasonOf } from '../errors.ts';
 import type { Resource } from '../resources.ts';
 import { readTextFile } from '../storage/text-file.ts';
+import { readEndpoint, readKeyless, readSandbox } from './apis.ts';
 import { readAuth } from './auth.ts';
-import { EnvironmentReader, isLoopback, type ReadFile } from './environment.ts';
+import { EnvironmentReader, type ReadFile } from './environment.ts';
+import { readHistoryWatch } from './history-watch.ts';
 import { type Limits, usualLimits } from './limits.ts';
 import { MAX_OPERATIONS_FILE_BYTES, parseOperationsFile } from './operations-file.ts';
 import { readTtls } from './ttls.ts';
@@ -243,78 +245,6 @@ export function loadConfig(
   return Object.freeze(config);
 }
 
-/** Whether neither API is configured. Then a misspelled name must not open sample data to a network. */
-function readSandbox(reader: EnvironmentReader, isProduction: boolean): boolean {
-  const wanted = reader.optionalChoice('SANDBOX');
-  const real = ['LINKS_BASE_URL', 'MARKET_BASE_URL'].find((name) => reader.has(name));
-  if (real !== undefined) {
-    if (wanted === 'on') reader.fault(`SANDBOX=on and ${real} are both set. Remove one of them.`);
-    return false;
-  }
-  const isPrivate = !isProduction && isLoopback(reader.text('HOST'));
-  if (wanted === 'off' || (wanted === null && !isPrivate)) {
-    reader.fault(
-      'No upstream API is configured. Set LINKS_BASE_URL or MARKET_BASE_URL, or set SANDBOX=on to serve sample data to all clients that reach this port.',
-    );
-  }
-  return true;
-}
-
-function readEndpoint(reader: EnvironmentReader, prefix: 'LINKS' | 'MARKET'): Endpoint | null {
-  const baseUrl = reader.baseUrl(`${prefix}_BASE_URL`);
-  const apiKey = reader.secret(`${prefix}_API_KEY`);
-  const hasUrl = reader.has(`${prefix}_BASE_URL`);
-  const hasKey = reader.has(`${prefix}_API_KEY`) || reader.has(`${prefix}_API_KEY_FILE`);
-  if (hasUrl && !hasKey) {
-    reader.fault(
-      `${prefix}_BASE_URL requires ${prefix}_API_KEY. Set ${prefix}_API_KEY or ${prefix}_API_KEY_FILE.`,
-    );
-  }
-  if (hasKey && !hasUrl) {
-    reader.fault(
-      `${prefix}_API_KEY requires ${prefix}_BASE_URL. Set ${prefix}_BASE_URL, or remove the key to use the sandbox.`,
-    );
-  }
-  if (baseUrl === null || apiKey === null) return null;
-  return Object.freeze({ baseUrl, apiKey, keyFile: reader.fileOf(`${prefix}_API_KEY`) });
-}
-
-/** Names for `HISTORY_WATCH`, which are those of fields of `Query`: the first are of the marketplace API. */
-const MARKET_LISTS = ['items', 'seller'];
-const HISTORY_LISTS = [
-  ...MARKET_LISTS,
-  'campaigns',
-  'channels',
-  'domains',
-  'files',
-  'overlays',
-  'pixels',
-  'plans',
-  'qrCodes',
-  'splashPages',
-  'users',
-];
-
-function readHistoryWatch(reader: EnvironmentReader, mode: AuthConfig['mode']): string[] {
-  const names = reader
-    .text('HISTORY_WATCH')
-    .split(',')
-    .map((name) => name.trim())
-    .filter(Boolean);
-  for (const name of names) {
-    if (!HISTORY_LISTS.includes(name)) {
-      reader.fault(
-        `HISTORY_WATCH names ${name}, which is not a list. Use ${HISTORY_LISTS.toSorted().join(', ')}.`,
-      );
-    } else if (mode === 'passthrough' && !MARKET_LISTS.includes(name)) {
-      reader.fault(
-        `HISTORY_WATCH names ${name}, but with AUTH_MODE=passthrough the gateway has no API key to read it. Remove it.`,
-      );
-    }
-  }
-  return names;
-}
-
 function readMetricsPort(reader: EnvironmentReader, port: number): number | null {
   if (!reader.has('METRICS_PORT')) return null;
   const metricsPort = reader.integer('METRICS_PORT');
@@ -346,22 +276,6 @@ function readOperations(
     );
     return null;
   }
-}
-
-/** The link-management API if every caller brings a key: rejects a configured one. */
-function readKeyless(reader: EnvironmentReader, sandbox: boolean): Endpoint | null {
-  const baseUrl = reader.baseUrl('LINKS_BASE_URL');
-  if (reader.has('LINKS_API_KEY') || reader.has('LINKS_API_KEY_FILE')) {
-    reader.fault(
-      'LINKS_API_KEY is set, but with AUTH_MODE=passthrough all callers send their own keys. Remove it, or set another AUTH_MODE.',
-    );
-  }
-  if (!sandbox && !reader.has('LINKS_BASE_URL')) {
-    reader.fault(
-      'AUTH_MODE=passthrough requires LINKS_BASE_URL: callers are identified by their keys of that API. Set LINKS_BASE_URL, or another AUTH_MODE.',
-    );
-  }
-  return baseUrl === null ? null : Object.freeze({ baseUrl, apiKey: '' });
 }
 
 /** Undefined after a fault. */

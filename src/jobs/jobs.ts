@@ -7,9 +7,9 @@ import {
   IdempotencyKeyInUse,
   IdempotencyKeyReused,
 } from '../errors.ts';
-import { inBackground } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import { RowLocks, type Unlock } from '../upstream/idempotency/row-locks.ts';
+import { EndedJobs } from './ended-jobs.ts';
 import {
   isFinal,
   type JobOwner,
@@ -54,10 +54,6 @@ export interface StartedJob {
   readonly isReplay: boolean;
 }
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 3_600_000;
-/** Jobs that have ended and are kept: of all callers and, as for the limits above, not only of one. */
-const MOST_ENDED = 500;
 /** How long a start waits for another one with the same idempotency key, in milliseconds. */
 const SAME_KEY_MS = 10_000;
 
@@ -69,18 +65,19 @@ export class Jobs {
   /** The jobs that are being checked or saved. */
   readonly #starting = new Set<Pick<JobRecord, 'id' | 'owner'>>();
   readonly #ended = new AbortController();
-  #cancelExpiry: () => void = () => {};
+  readonly #endedJobs: EndedJobs;
 
   constructor(options: JobsOptions) {
     this.#options = options;
     this.#keyLocks = new RowLocks(options.clock);
+    this.#endedJobs = new EndedJobs({ ...options, keepMs: options.limits.keepMs });
     this.#runs = new JobRuns({ ...options, changed: (record) => this.#changed(record) });
   }
 
   /** Continues the jobs of the owner before that have not ended. */
   begin(): void {
     for (const job of this.#all) this.#runs.begin(job);
-    this.#expireLater();
+    this.#endedJobs.expireLater();
   }
 
   /**
@@ -158,7 +155,7 @@ export class Jobs {
   /** Stops all runs at their last saved progress; the next owner of the store continues them. */
   async drain(): Promise<void> {
     this.#ended.abort();
-    this.#cancelExpiry();
+    this.#endedJobs.close();
     await this.#runs.drain();
   }
 
@@ -200,7 +197,7 @@ export class Jobs {
         wall,
       });
       if (isDryRun) return record;
-      this.#forgetSome();
+      this.#endedJobs.forgetSome();
       const job = await stored.create(record);
       this.#changed(record);
       this.#runs.begin(job);
@@ -254,58 +251,7 @@ export class Jobs {
 
   #changed(record: JobRecord): void {
     this.#options.changed(record);
-    if (isFinal(record.state)) this.#expireLater();
-  }
-
-  /** At the next time at which something expires; no timer without a job that has ended. */
-  #expireLater(): void {
-    const { clock } = this.#options;
-    this.#cancelExpiry();
-    const dues = this.#all.map(({ record }) => this.#expiresAt(record));
-    const at = Math.min(...dues);
-    if (this.#ended.signal.aborted || at === Number.POSITIVE_INFINITY) return;
-    const afterMs = Math.min(Math.max(at - clock.wall(), MINUTE_MS), HOUR_MS);
-    this.#cancelExpiry = clock.after(afterMs, () => {
-      this.#expire();
-      this.#expireLater();
-    });
-  }
-
-  /** When the output of a job that has ended is removed, or then the job; `Infinity` for any other job. */
-  #expiresAt({ endedAt, state }: JobRecord): number {
-    const { keepMs } = this.#options.limits;
-    if (endedAt === null) return Number.POSITIVE_INFINITY;
-    return endedAt + (state === 'EXPIRED' ? 2 : 1) * keepMs;
-  }
-
-  /** Removes the output of jobs that ended long ago and, after as long again, the jobs. */
-  #expire(): void {
-    const { clock, stored } = this.#options;
-    for (const job of this.#all) {
-      const { record } = job;
-      if (this.#expiresAt(record) > clock.wall()) continue;
-      if (record.state === 'EXPIRED') stored.remove(job);
-      else {
-        // The store saves it later if it cannot be written now.
-        inBackground(job.discardOutput({ ...record, state: 'EXPIRED' }).catch(() => {}));
-        this.#changed(job.record);
-      }
-    }
-  }
-
-  /** Makes room for a job: the caller with most jobs that have ended loses the oldest of them. */
-  #forgetSome(): void {
-    const all = this.#all.filter(({ record }) => isFinal(record.state));
-    if (all.length < MOST_ENDED) return;
-    const byOwner = new Map<string, StoredJob[]>();
-    for (const job of all) {
-      const { isAnonymous = false, name } = job.record.owner;
-      const owner = `${isAnonymous} ${name}`;
-      byOwner.set(owner, [...(byOwner.get(owner) ?? []), job]);
-    }
-    const [most = []] = [...byOwner.values()].sort((one, other) => other.length - one.length);
-    const [oldest] = most.sort((one, other) => one.record.createdAt - other.record.createdAt);
-    if (oldest) this.#options.stored.remove(oldest);
+    if (isFinal(record.state)) this.#endedJobs.expireLater();
   }
 }
 
