@@ -4,6 +4,7 @@ import type { EventStream } from '../../observe/event-stream.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import type { Slot, SlotRequest } from './budget.ts';
 import type { BudgetView } from './forecast.ts';
+import { callerInClass, classOf } from './law/callers.ts';
 import { type ClaimOptions, claimSlots } from './law/claim.ts';
 import {
   type KeyBudget,
@@ -13,6 +14,7 @@ import {
   type Rules,
 } from './law/document.ts';
 import { cancelSlot, endSlot } from './law/ended.ts';
+import { quotaUse } from './law/quotas.ts';
 import { addAnswered, coTenants, heldBack, pausedMs, purge } from './law/slots.ts';
 import type { Queue } from './queue.ts';
 import type { KeySlots, SavedSlot } from './saved-slots.ts';
@@ -65,9 +67,12 @@ export class MemoryStore {
     const now = clock.now();
     const b = newBudget(this.rules, now);
     this.budget = b;
-    for (const [at, until] of saved.recalled.entries()) {
+    for (const [at, { callerClass, until }] of saved.recalled.entries()) {
       const id = `before ${at}`;
-      addAnswered(b, { id, until, grantedAt: now });
+      // Of its caller, only the class is known: this matters where the class has a limit.
+      const isLimited = callerClass && quotaUse(b, this.rules, now, callerClass) !== null;
+      const caller = isLimited ? { caller: callerInClass('', callerClass) } : {};
+      addAnswered(b, { id, until, grantedAt: now, ...caller });
       this.#slots.set(id, { taken: this.#limiter.take() });
     }
     if (saved.unknownUntil > now) b.unknownUntil = saved.unknownUntil;
@@ -149,9 +154,11 @@ export class MemoryStore {
   #count(): void {
     const { held, limit } = this.budget;
     this.#limiter.limit = limit;
-    for (const { id, lengthy = false } of held) {
+    for (const { caller, id, lengthy = false } of held) {
       if (this.#slots.has(id)) continue;
-      this.#slots.set(id, { taken: this.#limiter.take(), row: this.#options.saved.begin(lengthy) });
+      const callerClass = caller === undefined ? undefined : classOf(caller);
+      const row = this.#options.saved.begin(lengthy, callerClass);
+      this.#slots.set(id, { taken: this.#limiter.take(), row });
     }
   }
 

@@ -4,7 +4,10 @@ import type { StoreError } from '../../store/engine.ts';
 import type { Store } from '../../store/store.ts';
 import { CO_TENANT_REMEMBERED_WINDOWS } from './law/caution.ts';
 
-/** `slot/<key>/<id>`: when the response of a request ends at the latest; `NaN` if that is not limited. */
+/**
+ * `slot/<key>/<id>`: `<end> <class>`: when the response of a request ends at the latest, `NaN` if that is not limited, and
+ * the class of its caller, absent for refreshes.
+ */
 const SLOTS = { from: 'slot/', to: 'slot0' };
 /** `co-tenant/<key>`: when one was seen. */
 const CO_TENANTS = { from: 'co-tenant/', to: 'co-tenant0' };
@@ -33,18 +36,32 @@ export interface SavedSlot {
   cancelled(): void;
 }
 
+/** A row in the store, with its time on `clock.now()`. */
+interface SavedRow {
+  readonly row: string;
+  readonly at: number;
+  readonly callerClass: string | undefined;
+}
+
+/** A request of the owners before. */
+interface RecalledSlot {
+  /** Until when it counts, on `clock.now()`. */
+  readonly until: number;
+  /** The class of its caller; absent for a refresh. */
+  readonly callerClass?: string | undefined;
+}
+
 /** What is saved of the requests of one key, and what the owners before have saved. */
 export interface KeySlots {
-  /** Until when each request of the owners before counts, on `clock.now()`. */
-  readonly recalled: readonly number[];
+  readonly recalled: readonly RecalledSlot[];
   /** Until when half the limit is left alone, on `clock.now()`, because it is not known what was spent. */
   readonly unknownUntil: number;
   /** Whether the owners before have used the key, and all that they have spent is known. */
   readonly isKnown: boolean;
   /** When a co-tenant of the key was seen, on `clock.now()`; `null` if none was. */
   readonly coTenantSeenAt: number | null;
-  /** A request has its slot. */
-  begin(lengthy: boolean): SavedSlot;
+  /** A request of a caller of this class has its slot. */
+  begin(lengthy: boolean, callerClass?: string): SavedSlot;
   /** A co-tenant of the key was seen. */
   coTenantSeen(): void;
   /** See `Store.saved`. */
@@ -60,8 +77,8 @@ export class SavedSlots {
   readonly #startedAt: number;
   /** Since when all sent requests are known, on `clock.now()`. */
   #knownSince: number;
-  /** When the responses of earlier owners ended at the latest, by key. */
-  readonly #recalled = new Map<string, number[]>();
+  /** The slots of earlier owners, by key. */
+  readonly #recalled = new Map<string, SavedRow[]>();
   /** When each response has ended, by row, in the order in which the rows are deleted. */
   readonly #ended = new Map<string, number>();
   /** When co-tenants were last seen, by row, in this order. */
@@ -104,26 +121,26 @@ export class SavedSlots {
     const unknownUntil = this.#knownSince + windowMs;
     return {
       recalled: (ends ?? [])
-        .map((end) => end + windowMs + MARGIN_MS)
-        .filter((until) => until > now),
+        .map(({ at, callerClass }) => ({ until: at + windowMs + MARGIN_MS, callerClass }))
+        .filter(({ until }) => until > now),
       unknownUntil,
       isKnown: ends !== undefined && unknownUntil <= now,
       coTenantSeenAt: this.#coTenants.get(CO_TENANTS.from + key) ?? null,
-      begin: (lengthy) => this.#begin(key, lengthy, timeoutMs),
+      begin: (lengthy, callerClass) => this.#begin(key, timeoutMs, lengthy, callerClass),
       coTenantSeen: () => this.#coTenantSeen(CO_TENANTS.from + key, windowMs),
       saved: () => store.saved(),
     };
   }
 
-  #begin(key: string, lengthy: boolean, timeoutMs: number): SavedSlot {
+  #begin(key: string, timeoutMs: number, lengthy: boolean, callerClass?: string): SavedSlot {
     const { clock, keepMs, store } = this.#options;
     this.#expire(this.#ended, keepMs + MARGIN_MS);
     const row = this.#newRow(key);
     const leaveBy = clock.now() + timeoutMs;
-    this.#put(row, lengthy ? NaN : leaveBy + timeoutMs);
+    this.#put(row, lengthy ? NaN : leaveBy + timeoutMs, callerClass);
     return {
       leaveBy,
-      ended: () => this.#putTime(this.#ended, row, clock.now()),
+      ended: () => this.#putTime(this.#ended, row, clock.now(), callerClass),
       cancelled: () => {
         store.delete(row);
         this.#putClock();
@@ -141,10 +158,10 @@ export class SavedSlots {
     }
   }
 
-  #putTime(times: Map<string, number>, row: string, at: number): void {
+  #putTime(times: Map<string, number>, row: string, at: number, callerClass?: string): void {
     times.delete(row);
     times.set(row, at);
-    this.#put(row, at);
+    this.#put(row, at, callerClass);
   }
 
   /** Deletes rows of this age. */
@@ -162,8 +179,9 @@ export class SavedSlots {
     return `${SLOTS.from}${key}/${this.#rows}`;
   }
 
-  #put(row: string, at: number): void {
-    this.#options.store.put(row, String(Math.round(at)));
+  #put(row: string, at: number, callerClass?: string): void {
+    const time = String(Math.round(at));
+    this.#options.store.put(row, callerClass === undefined ? time : `${time} ${callerClass}`);
     this.#putClock();
   }
 
@@ -177,39 +195,40 @@ export class SavedSlots {
   async #load(): Promise<void> {
     const { store } = this.#options;
     const toHere = this.#converter(await store.get(CLOCK));
-    const slots: [string, number][] = [];
-    for await (const [row, at] of store.read(SLOTS)) slots.push([row, toHere(at)]);
-    const coTenants: [string, number][] = [];
-    for await (const [row, at] of store.read(CO_TENANTS)) coTenants.push([row, toHere(at)]);
+    const slots = await this.#read(SLOTS, toHere);
     store.clear(SLOTS);
-    for (const [row, end] of slots.toSorted(byTime)) {
-      const key = row.slice(SLOTS.from.length, row.lastIndexOf('/'));
-      const ends = this.#recalled.get(key);
-      if (ends) ends.push(end);
-      else this.#recalled.set(key, [end]);
-      this.#putTime(this.#ended, this.#newRow(key), end);
+    for (const slot of slots) {
+      const key = slot.row.slice(SLOTS.from.length, slot.row.lastIndexOf('/'));
+      this.#recalled.set(key, [...(this.#recalled.get(key) ?? []), slot]);
+      this.#putTime(this.#ended, this.#newRow(key), slot.at, slot.callerClass);
     }
-    for (const [row, seenAt] of coTenants.toSorted(byTime)) {
-      this.#putTime(this.#coTenants, row, seenAt);
+    for (const { at, row } of await this.#read(CO_TENANTS, toHere)) {
+      this.#putTime(this.#coTenants, row, at);
     }
     this.#putClock();
   }
 
+  /** Rows in the order of their times. */
+  async #read(range: typeof SLOTS, toHere: (value: string) => number): Promise<SavedRow[]> {
+    const rows: SavedRow[] = [];
+    for await (const [row, value] of this.#options.store.read(range)) {
+      const [time = '', callerClass] = String(value).split(' ');
+      rows.push({ row, at: toHere(time), callerClass });
+    }
+    return rows.sort((one, other) => one.at - other.at);
+  }
+
   /** Converts a time to the clock of this process. One that is not known was just before its start. */
-  #converter(saved: Buffer | null): (value: Buffer) => number {
+  #converter(saved: Buffer | null): (time: string) => number {
     const times = String(saved).split(' ').map(parseFloat);
     const [then = NaN, wallThen = NaN, since = NaN, storeSince = NaN] = times;
     const { now, wall } = momentOf(this.#options.clock);
     // A wall clock that was set back must not free slots: then no time is assumed to have passed.
     const shift = now - Math.max(0, wall - wallThen) - then;
     if (storeSince === this.#options.store.knownSince) this.#knownSince = since + shift;
-    return (value) => {
-      const at = parseFloat(String(value)) + shift;
+    return (time) => {
+      const at = parseFloat(time) + shift;
       return Number.isNaN(at) ? this.#startedAt : at;
     };
   }
-}
-
-function byTime([, one]: readonly [string, number], [, other]: readonly [string, number]): number {
-  return one - other;
 }

@@ -5,7 +5,13 @@ import { join } from 'node:path';
 import { SignJWT } from 'jose';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { formatTokenFile } from '../../../src/auth/token-file.ts';
-import { type AnswerError, startWorld, type World } from '../../support/gateway.ts';
+import {
+  type AnswerError,
+  startWorld,
+  type World,
+  type WorldOptions,
+} from '../../support/gateway.ts';
+import { openFolder } from '../../support/store.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const LIMIT = 30;
@@ -29,7 +35,10 @@ beforeEach(() => {
 });
 
 /** A gateway with a person and two agents. */
-async function open(env: Readonly<Record<string, string>>): Promise<World> {
+async function open(
+  env: Readonly<Record<string, string>>,
+  of: Pick<WorldOptions, 'on' | 'store'> = {},
+): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'classes-'));
   const file = join(folder, 'tokens.json');
   const tokens = [
@@ -43,6 +52,7 @@ async function open(env: Readonly<Record<string, string>>): Promise<World> {
     clock,
     sandbox: { clock, limit: { requests: LIMIT, mode: 'sliding' } },
     only: 'links',
+    ...of,
     env: { ...auth, LINKS_RATE_LIMIT: String(LIMIT), shutdownGraceMs: '0', ...env },
   });
   onTestFinished(async () => {
@@ -134,6 +144,29 @@ describe('A quota', () => {
     expect(receipt).toMatchObject({ calls: 0, stale: 1, maxAgeMs: 30_000 });
     expect(world.calls()).toHaveLength(QUOTA);
     expect((await ask(world, ACCOUNT, 'person')).receipt).toMatchObject({ calls: 1, stale: 0 });
+  });
+
+  it('is still used up after a restart', async () => {
+    const world = await open(PER_MINUTE);
+    const folder = mkdtempSync(join(tmpdir(), 'classes-store-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const restart = async () =>
+      open(PER_MINUTE, { on: world.sandbox, store: await openFolder(folder, clock) });
+    const first = await restart();
+    await useUp(first);
+    await clock.advance(20_000);
+    await first.close();
+    const second = await restart();
+    expect(await rateLimit(second, 'helper')).toMatchObject({ quota: { used: QUOTA } });
+    for (const token of ['bot', 'helper']) {
+      expect((await ask(second, CAMPAIGNS, token)).errors).toMatchObject([
+        { extensions: { code: 'BUDGET_EXHAUSTED', quota: { class: 'agent', limit: QUOTA } } },
+      ]);
+    }
+    expect((await ask(second, CAMPAIGNS, 'person')).errors).toEqual([]);
+    expect(world.calls()).toHaveLength(QUOTA + 1);
+    await clock.advance(40_100);
+    expect((await ask(second, CHANNELS, 'bot')).errors).toEqual([]);
   });
 
   it('does not count refreshes', async () => {

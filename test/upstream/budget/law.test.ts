@@ -160,7 +160,7 @@ describe('The memory store', () => {
     };
     const coTenantSeen = () => void lines.push('a co-tenant');
     const before = {
-      recalled: [400, 900],
+      recalled: [{ until: 400 }, { until: 900 }],
       unknownUntil: 300,
       isKnown: false,
       coTenantSeenAt: null,

@@ -14,7 +14,7 @@ describe('A process that starts', () => {
   });
 
   test('counts what the one before has spent as long as it counts', async () => {
-    const saved = { recalled: [1000, 2000, 2000, 70_000] };
+    const saved = { recalled: [1000, 2000, 2000, 70_000].map((until) => ({ until })) };
     const { errands, log, budget, clock } = createWorld(5, saved);
     expect(budget.state).toMatchObject({ used: 4, remaining: 1, resetInMs: 70_000 });
     await enqueueAll({ budget, clock }, errands(6));
@@ -25,7 +25,7 @@ describe('A process that starts', () => {
   });
 
   test('does not count it twice where the headers report it too', async () => {
-    const saved = { recalled: Array<number>(10).fill(40_000) };
+    const saved = { recalled: Array.from({ length: 10 }, () => ({ until: 40_000 })) };
     const { errand, budget, clock } = createWorld(30, saved);
     await enqueueAll({ budget, clock }, [errand(told(19))]);
     expect(budget.state.remaining).toBe(19);

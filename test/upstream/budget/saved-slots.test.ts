@@ -36,7 +36,7 @@ function database(clock: VirtualClock, knownSince = clock.wall() - 3_600_000) {
     recalled: async (own: VirtualClock, key = 'a-key'): Promise<number[] | typeof UNKNOWN> => {
       const { recalled, unknownUntil } = (await open(own)).of(key, span);
       if (unknownUntil > own.now()) return UNKNOWN;
-      return recalled.map((until) => until - own.now()).sort((a, b) => a - b);
+      return recalled.map(({ until }) => until - own.now()).sort((a, b) => a - b);
     },
     rows: async (): Promise<Map<string, Buffer>> => {
       await store?.committed();
