@@ -57,6 +57,21 @@ describe('The requests of a plan', () => {
     ]);
   });
 
+  it('have at most 50 entries, each with at most five fields', async () => {
+    const world = await startWorld();
+    worlds.push(world);
+    // An operation has at most 50 aliases.
+    const many = Array.from({ length: 44 }, (_, n) => `a${n}: ${files(`${n}`)}`);
+    const shared = Array.from({ length: 6 }, (_, n) => `b${n}: account { username }`);
+    const others = ['pixels', 'domains', 'overlays', 'campaigns', 'channels', 'qrCodes'];
+    many.push(...others.map((list) => `${list} { totalCount }`));
+    const { requests, more } = await planOf(world, `{ ${[...shared, ...many].join(' ')} }`);
+    expect(requests).toContainEqual(
+      expect.objectContaining({ fields: ['b0', 'b1', 'b2', 'b3', 'b4'] }),
+    );
+    expect([requests.length, more]).toEqual([50, 1]);
+  });
+
   it('name the field of parts that come later', async () => {
     expect(await requestsOf('{ ... @defer { seller { username } } }')).toEqual([
       { ...read, upstream: 'MARKET', resource: 'seller', calls: 1, fields: ['seller'] },

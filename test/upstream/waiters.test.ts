@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { inBackground } from '../../src/scheduling/at-once.ts';
 import type { Lane } from '../../src/upstream/budget/law/document.ts';
-import { FallbackWillDo } from '../../src/upstream/fallback.ts';
 import type { Caller } from '../../src/upstream/operation.ts';
 import type { Outcome } from '../../src/upstream/reads/waiter.ts';
 import { Waiters } from '../../src/upstream/reads/waiters.ts';
@@ -87,22 +86,6 @@ async function createWorld(limit = 2) {
 }
 
 describe('A shared request', () => {
-  test('goes on for others when a caller leaves for a copy', async () => {
-    const { clock, sent, request, person, exhaust } = await createWorld();
-    await exhaust();
-    const shared = request('x');
-    const { caller, abort } = person(60_000);
-    const left = shared.wait(caller, 500).catch((error: unknown) => error);
-    await clock.advance(500);
-    expect(await left).toBeInstanceOf(FallbackWillDo);
-    abort.abort();
-    expect(caller.receipt.withFallback.ms).toBe(500);
-    expect(caller.receipt.waitedMs).toBe(500);
-    await clock.advance(59_500);
-    expect(sent).toEqual(['x']);
-    expect(caller.receipt.summary).toMatchObject({ calls: 0, waitedMs: 500 });
-  });
-
   test('does not continue without a caller once the process drains', async () => {
     const { clock, budget, sent, request, person, exhaust } = await createWorld();
     await exhaust();
@@ -114,17 +97,6 @@ describe('A shared request', () => {
     expect(shared.done).toBe(true);
     await clock.advance(120_000);
     expect(sent).toEqual([]);
-  });
-
-  test('gives its answer to a caller with a copy when it comes soon', async () => {
-    const { clock, request, person } = await createWorld();
-    const { caller } = person(1000);
-    const answer = request('x').wait(caller, 500);
-    await clock.advance(0);
-    expect(await answer).toBe('x');
-    await clock.advance(1000);
-    // Its next read with a copy has all of its time.
-    expect(caller.receipt.withFallback.ms).toBe(0);
   });
 
   test('does not leave when its only waiter hangs up between its turn and its leaving', async () => {
@@ -139,31 +111,6 @@ describe('A shared request', () => {
       await clock.advance(0);
       expect([sent, shared.done, budget.state.used]).toEqual([[], true, 0]);
     }
-  });
-
-  test('fails immediately when a slot comes too late, and states the right time', async () => {
-    const { clock, sent, request, person, exhaust } = await createWorld();
-    await exhaust();
-    await clock.advance(1000);
-    const availableAt = new Date(clock.wall() + 59_000).toISOString();
-    await expect(request('x').wait(person(58_999).caller)).rejects.toMatchObject({
-      code: 'BUDGET_EXHAUSTED',
-      details: { retryAfterMs: 59_000, availableAt },
-    });
-    await clock.advance(59_000);
-    const answer = request('x').wait(person(0).caller);
-    await clock.advance(0);
-    expect(await answer).toBe('x');
-    expect(sent).toEqual(['x']);
-  });
-
-  test('never waits for a caller who does not want to', async () => {
-    const { sent, request, person, exhaust, budget } = await createWorld();
-    await exhaust();
-    await expect(request('x').wait(person(0).caller)).rejects.toMatchObject({
-      code: 'BUDGET_EXHAUSTED',
-    });
-    expect([budget.state.queued, sent.length]).toEqual([0, 0]);
   });
 
   test('leaves the queue when its only waiter hangs up, and stays for another', async () => {

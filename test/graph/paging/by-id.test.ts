@@ -47,6 +47,60 @@ describe('A read by id while pages of its list arrive', () => {
     expect(upstream.log.filter((path) => path === '/api/qr/25').length).toBeLessThanOrEqual(1);
   });
 
+  const node = (typename: string) => (id: number) =>
+    Buffer.from(`${typename}:${id}`).toString('base64url');
+
+  /** Finds rows after windows of their list were read, with the requests that this takes. */
+  async function found(typename: 'Channel' | 'QrCode', before: readonly string[], rows: number[]) {
+    upstream.delay = () => 0;
+    return cold(async (world) => {
+      const list = typename === 'Channel' ? 'channels' : 'qrCodes';
+      for (const window of before) await world.data(`{ ${list}(${window}) { totalCount } }`);
+      upstream.log.length = 0;
+      const { data, errors } = await world.ask<{ nodes: ({ databaseId: number } | null)[] }>(
+        `query ($ids: [ID!]!) { nodes(ids: $ids) { ... on ${typename} { databaseId } } }`,
+        { ids: rows.map(node(typename)) },
+      );
+      const calls = upstream.log.map((path) => path.replace(/^\/api\/\w+/, ''));
+      return { calls, errors, ids: data.nodes.map((row) => row?.databaseId ?? null) };
+    });
+  }
+
+  it.each([
+    ['1 row of a list of unknown length', [], [3], ['/3']],
+    ['2 rows of a list of unknown length that are on page 1', [], [3, 4], [' 1']],
+    ['2 rows of which one is further on', [], [3, 40], [' 1', '/40']],
+    ['1 row with 4 pages to read', ['first: 1'], [40], ['/40']],
+    ['a row of each page', ['first: 1'], [12, 22, 32, 42], ['/12', '/22', '/32', '/42']],
+    ['5 rows with 4 pages to read', ['first: 1'], [12, 13, 14, 15, 16], [' 2']],
+    ['2 rows with 1 page to read', ['first: 40'], [41, 42], [' 5']],
+    ['1 row with 1 page to read', ['first: 40'], [41], ['/41']],
+    ['1 row that no page holds', ['first: 45'], [99], ['/99']],
+    ['a row of a cached page and one of none', ['first: 1'], [3, 40], ['/40']],
+  ])('reads %s as cheaply as is known', async (_, before, rows, calls) => {
+    const ids = rows.map((id) => (id <= ROWS ? id : null));
+    const by = await found('QrCode', before, rows);
+    expect({ ...by, calls: by.calls.toSorted() }).toEqual({ calls, errors: [], ids });
+  });
+
+  it('scans the pages of a list without single reads, as far as it must', async () => {
+    for (const [rows, calls] of [
+      [[15], [' 1', ' 2']],
+      [[99], [' 1', ' 2', ' 3', ' 4', ' 5']],
+    ] as const) {
+      const ids = rows.map((id) => (id <= ROWS ? id : null));
+      expect(await found('Channel', [], [...rows])).toEqual({ calls, errors: [], ids });
+    }
+  });
+
+  it('gives each id its own error, and the others their rows', async () => {
+    upstream.broken = '/api/qr/30';
+    const { errors, ids } = await found('QrCode', ['first: 1'], [3, 20, 30]);
+    upstream.broken = null;
+    expect(ids).toEqual([3, 20, null]);
+    expect(errors).toMatchObject([{ path: ['nodes', 2] }]);
+  });
+
   const read = fc.oneof(
     fc.record({
       kind: fc.constant('list' as const),

@@ -1,14 +1,12 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { EventStream } from '../../../src/observe/event-stream.ts';
 import type { EventRows } from '../../../src/observe/events.ts';
-import { DryRun } from '../../../src/upstream/dry-run/dry-run.ts';
 import type { Access } from '../../../src/upstream/operation.ts';
 import { Errand, enqueue } from '../../support/errands.ts';
 import { classesOf } from '../budget/world.ts';
 import { clientWorld, read } from '../client-world.ts';
 
 const MINUTE_MS = 60_000;
-const QUOTA = 10;
 
 /** A client with a class that takes only slots that others leave. */
 async function createWorld(maxCallsPerMinute: number | null = null) {
@@ -50,63 +48,6 @@ const errorOf = (reading: unknown): Promise<Record<string, unknown>> =>
   );
 
 describe('A read of a class without weight', () => {
-  test('uses a slot that is left at once, is charged to its class, and is cached as usual', async () => {
-    const world = await createWorld(QUOTA);
-    const { agent, budget, cache, clock, person, reader, sent, upstream } = world;
-    const set = vi.spyOn(cache, 'set');
-    const stored = () => set.mock.calls.map(([, , , readOnce]) => readOnce ?? false);
-    await reader.read(read('a'), agent());
-    await reader.readSecret(read('b'), agent());
-    expect(sent.map(({ caller, callerClass, lane }) => [caller, callerClass, lane])).toEqual([
-      ['bot', 'agent', 'bulk'],
-      ['bot', 'agent', 'bulk'],
-    ]);
-    expect(budget()?.quotaOf('agent\nbot')).toMatchObject({ limit: QUOTA, used: 2 });
-    const access = agent();
-    await reader.read(read('a'), access);
-    await reader.read(read('a'), person());
-    expect(upstream.log).toHaveLength(2);
-    expect(access.caller.receipt.summary).toMatchObject({ calls: 0, saved: { cache: 1 } });
-    // It is not read once, as by a job.
-    expect(stored()).toEqual([false]);
-    // A job accepts older entries, an agent does not.
-    await clock.advance(1100);
-    await reader.read(read('a'), agent());
-    await clock.advance(1000);
-    expect(upstream.log).toHaveLength(3);
-  });
-
-  test('fails with the time to retry if no slot is left within its patience', async () => {
-    const { agent, clock, exhaust, queued, reader, upstream } = await createWorld();
-    await exhaust(30);
-    const error = await errorOf(reader.read(read('a'), agent()));
-    expect(error).toMatchObject({ code: 'BUDGET_EXHAUSTED' });
-    const retryAfterMs = retryOf(error);
-    expect(retryAfterMs).toBeGreaterThan(50_000);
-    expect(retryAfterMs).toBeLessThanOrEqual(MINUTE_MS + 200);
-    expect(queued()).toEqual([0, 0]);
-    expect(upstream.log).toHaveLength(30);
-    await clock.advance(retryAfterMs);
-    await reader.read(read('a'), agent({ maxWaitMs: 0 }));
-    expect(upstream.log).toHaveLength(31);
-  });
-
-  test('returns a stale entry if there is one, and waits as long as it is patient', async () => {
-    const { agent, clock, exhaust, queued, reader } = await createWorld();
-    const value = await reader.read(read('old'), agent());
-    await clock.advance(5000);
-    await exhaust(29);
-    const access = agent();
-    expect(await reader.read(read('old'), access)).toEqual(value);
-    expect(access.caller.receipt.summary).toMatchObject({ calls: 0, stale: 1 });
-    const waits = reader.read(read('new'), agent({ maxWaitMs: 2 * MINUTE_MS }));
-    await clock.advance(0);
-    expect(queued()).toEqual([0, 1]);
-    await clock.advance(MINUTE_MS + 1000);
-    await waits;
-    expect(queued()).toEqual([0, 0]);
-  });
-
   test('leaves when it has waited long enough, because others came', async () => {
     const { agent, budget, clock, exhaust, queued, reader } = await createWorld();
     await reader.read(read('first'), agent());
@@ -190,29 +131,5 @@ describe('A read of a class without weight', () => {
     await reader.read(read('c'), job());
     await clock.advance(MINUTE_MS);
     await waits;
-  });
-
-  test('is planned as it is executed', async () => {
-    const { agent, budget, clock, exhaust, person, reader } = await createWorld(QUOTA);
-    const planOf = async (access: Access) => {
-      const dryRun = new DryRun();
-      await reader.read(read('planned'), { ...access, mode: { kind: 'planned', dryRun } });
-      return dryRun.plan;
-    };
-    await reader.read(read('first'), agent());
-    expect(await planOf(agent())).toMatchObject({ calls: 1, startsInMs: 0 });
-    expect(budget()?.availableTo('interactive', 'agent\nbot')).toBe(QUOTA - 1);
-    await exhaust(27);
-    expect((await planOf(person())).startsInMs).toBe(0);
-    const { startsInMs } = await planOf(agent());
-    expect(startsInMs).toBeGreaterThan(10_000);
-    expect(budget()?.availableTo('interactive', 'agent\nbot')).toBe(0);
-    const from = clock.now();
-    const waits = reader.read(read('planned'), agent({ maxWaitMs: 2 * MINUTE_MS }));
-    await clock.advance(0);
-    expect(budget()?.queuedIn('bulk')).toBe(1);
-    while (budget()?.queuedIn('bulk') !== 0) await clock.advance(100);
-    await waits;
-    expect(Math.abs(clock.now() - from - startsInMs)).toBeLessThan(1000);
   });
 });

@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { GatewayError } from '../../../src/errors.ts';
-import { createUser } from '../../../src/links/account/user.ts';
 import { createPixel } from '../../../src/links/brand/pixel.ts';
 import { channels, createChannel } from '../../../src/links/content/channel.ts';
-import type { Fault, Sandbox } from '../../../src/sandbox/sandbox.ts';
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { KeyedProcess, keyedSandbox, newKey, outcome, received } from './keyed-world.ts';
 
@@ -41,27 +40,7 @@ async function ended<T>(promise: Promise<T>, ms = 60_000): Promise<T | Error> {
   return result;
 }
 
-const applied: readonly Fault[] = [
-  { kind: 'drop', applied: true },
-  { kind: 'html', status: 500, applied: true },
-  { kind: 'truncated' },
-  { kind: 'hang', applied: true },
-];
-
 describe('a creation whose response was lost', () => {
-  it.each(applied)('is found by its caller: %o', async (fault) => {
-    sandbox.links.fault({ ...fault, path: ADD, times: 1 });
-    const call = process.call({ key });
-    const made = await ended(call.links.write(pixel), 16_000);
-    expect(made).toMatchObject({ name: 'Summer', id: expect.any(Number) });
-    expect(call.report).toMatchObject({ outcome: 'RECONCILED', upstreamCalls: 2 });
-    expect(call.receipt.waitedMs).toBe(SETTLE);
-    expect([adds(), reads()]).toEqual([1, ['GET /api/pixels']]);
-    const again = process.call({ key });
-    expect(await again.links.write(pixel)).toEqual(made);
-    expect(again.report).toMatchObject({ outcome: 'REPLAYED', upstreamCalls: 0 });
-  });
-
   it('is told at once to a caller that does not wait until it settles', async () => {
     sandbox.links.fault({ kind: 'drop', applied: true, path: ADD, times: 1 });
     const lost = await outcome(process.call({ key, maxWaitMs: SETTLE - 1 }).links.write(pixel));
@@ -133,24 +112,6 @@ describe('a creation whose response was lost', () => {
     const ids = (await Promise.all([first, second, third])).map((row) => row.id);
     expect(new Set(ids).size).toBe(3);
     expect(adds()).toBe(3);
-  });
-
-  it('is decided by a natural key in one read', async () => {
-    const input = { username: 'summer', email: 'summer@example.com', password: 'secret-word' };
-    sandbox.links.fault({ kind: 'drop', applied: true, path: '/api/user/add', times: 1 });
-    const call = process.call({ key, mutation: 'createUser' });
-    const made = await ended(call.links.write(createUser(input)));
-    expect(made).toMatchObject({ email: input.email });
-    expect(reads()).toHaveLength(1);
-  });
-
-  it('without a time stamp is found if a page was cached before', async () => {
-    const summer = createChannel({ name: 'Summer' });
-    await process.call().links.connection(channels, { first: 1 });
-    sandbox.links.fault({ kind: 'drop', applied: true, path: '/api/channel/add', times: 1 });
-    const call = process.call({ key });
-    expect(await ended(call.links.write(summer))).toMatchObject({ name: 'Summer' });
-    expect(call.report).toMatchObject({ outcome: 'RECONCILED' });
   });
 
   it.each([

@@ -44,30 +44,6 @@ describe('a write with a key', () => {
     expect(received(sandbox)).toHaveLength(1);
   });
 
-  it('is sent once for a thousand callers at once', async () => {
-    const calls = Array.from({ length: 1000 }, () => process.call({ key }));
-    const made = await Promise.all(calls.map(({ links }) => links.write(summer)));
-    expect(new Set(made.map((row) => row.id)).size).toBe(1);
-    expect(received(sandbox)).toHaveLength(1);
-  });
-
-  it('is in use for a caller that does not wait as long as the first takes', async () => {
-    const { open, until } = gate();
-    sandbox.links.fault({ kind: 'hold', until, path: ADD, times: 1 });
-    const first = process.call({ key }).links.write(summer);
-    await process.clock.settle();
-    const second = process.call({ key, maxWaitMs: 3000 });
-    const ended = outcome(second.links.write(summer));
-    await process.clock.advance(3000);
-    expect(await ended).toMatchObject({
-      code: 'IDEMPOTENCY_KEY_IN_USE',
-      details: { retryAfterMs: 1000 },
-    });
-    expect(second.receipt.waitedMs).toBe(3000);
-    open();
-    await first;
-  });
-
   it('goes on when its caller leaves after the request was sent', async () => {
     const { open, until } = gate();
     sandbox.links.fault({ kind: 'hold', until, path: ADD, times: 1 });
@@ -119,37 +95,5 @@ describe('a write with a key', () => {
     await second.links.write(summer);
     expect(second.report?.outcome).toBe('EXECUTED');
     expect(process.records.gauges).toMatchObject({ inProgress: 0, ambiguous: 0, stored: 1 });
-  });
-
-  it('replays a rejection', async () => {
-    const message = 'You have reached your limit.';
-    const rewrite = () => ({ status: 200, headers: {}, body: { error: 1, message } });
-    sandbox.links.fault({ kind: 'answer', path: ADD, times: 1, rewrite });
-    const rejected = { code: 'UPSTREAM_REJECTED', reason: message };
-    expect(await outcome(process.call({ key }).links.write(summer))).toMatchObject(rejected);
-    const second = process.call({ key });
-    expect(await outcome(second.links.write(summer))).toMatchObject(rejected);
-    expect(second.report?.outcome).toBe('REPLAYED');
-    expect(received(sandbox)).toHaveLength(1);
-  });
-
-  it.each([
-    { kind: 'drop', applied: true },
-    { kind: 'drop' },
-    { kind: 'truncated' },
-    { kind: 'html', status: 500 },
-  ] as const)('is not sent again after a lost response without evidence: %o', async (fault) => {
-    sandbox.links.fault({ ...fault, path: ADD, times: 1 });
-    const lost = await outcome(process.call({ key }).links.write(summer));
-    expect(lost).toMatchObject({
-      code: 'OUTCOME_UNKNOWN',
-      message: expect.stringContaining('Check Query.channels'),
-    });
-    expect(process.records.gauges).toMatchObject({ inProgress: 0, ambiguous: 1 });
-    await process.clock.advance(60_000);
-    expect(codeOf(await outcome(process.call({ key }).links.write(summer)))).toBe(
-      'OUTCOME_UNKNOWN',
-    );
-    expect(received(sandbox)).toHaveLength(1);
   });
 });

@@ -1,13 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { GatewayError } from '../../../src/errors.ts';
 import { campaigns, updateCampaign } from '../../../src/links/content/campaign.ts';
-import { channels, deleteChannel, updateChannel } from '../../../src/links/content/channel.ts';
+import { channels, updateChannel } from '../../../src/links/content/channel.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import type { List, Row } from '../../../src/upstream/request.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { KeyedProcess, keyedSandbox, newKey, outcome, received } from './keyed-world.ts';
-
-const SETTLE = 5000;
 
 let sandbox: Sandbox;
 let process: KeyedProcess;
@@ -36,24 +34,6 @@ const lose = (path: string, applied = true) =>
   sandbox.links.fault({ kind: 'drop', applied, path, times: 1 });
 
 describe('an update whose response was lost', () => {
-  it('is unknown, and its key sends it again', async () => {
-    lose(`/api/channel/${id}/update`);
-    const first = process.call({ key, mutation: 'updateChannel' });
-    expect(await outcome(first.links.write(update()))).toMatchObject({
-      code: 'OUTCOME_UNKNOWN',
-      message: expect.stringContaining('Retry with the same idempotency key'),
-      details: { retryAfterMs: SETTLE },
-    });
-    expect(received(sandbox)).toHaveLength(1);
-    const again = process.call({ key, mutation: 'updateChannel' });
-    expect(await again.links.write(update())).toMatchObject({ id });
-    expect(again.report).toMatchObject({ outcome: 'EXECUTED', upstreamCalls: 1 });
-    const third = process.call({ key, mutation: 'updateChannel' });
-    expect(await third.links.write(update())).toMatchObject({ id });
-    expect(third.report).toMatchObject({ outcome: 'REPLAYED' });
-    expect(received(sandbox, 'PUT')).toHaveLength(2);
-  });
-
   it('is sent again as often as it is lost, and with the same content only', async () => {
     sandbox.links.fault({ kind: 'drop', path: `/api/channel/${id}/update` });
     for (let run = 0; run < 3; run += 1) {
@@ -89,14 +69,5 @@ describe('an update whose response was lost', () => {
     const refused = await send();
     expect(refused).toMatchObject({ code });
     expect((refused as GatewayError).details).not.toHaveProperty('retryAfterMs');
-  });
-});
-
-describe('a deletion whose response was lost', () => {
-  it('is rejected when its first request does not find the row', async () => {
-    const call = process.call({ key, mutation: 'deleteChannel' });
-    const rejected = await outcome(call.links.write(deleteChannel(999_999)));
-    expect(rejected).toMatchObject({ code: 'UPSTREAM_REJECTED' });
-    expect(received(sandbox)).toHaveLength(1);
   });
 });

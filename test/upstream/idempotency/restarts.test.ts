@@ -59,24 +59,6 @@ async function written<T>(process: KeyedProcess, key: string, write: Write<T>) {
 }
 
 describe('after the process was killed', () => {
-  it('an outcome that its caller was told is known', async () => {
-    const key = newKey();
-    let next: Promise<KeyedProcess> | undefined;
-    const killed = await start();
-    const told = killed
-      .call({ key, maxWaitMs: LATER })
-      .links.write(pixel)
-      .then((value) => {
-        next = KeyedProcess.start(sandbox, { clock, disk });
-        return value;
-      });
-    await passing(told);
-    if (!next) throw new Error('not told');
-    const { report, value } = await written(await next, key, pixel);
-    expect(value).toEqual(await told);
-    expect(report).toMatchObject({ outcome: 'REPLAYED' });
-  });
-
   it('a creation that was absent is not looked for again', async () => {
     const key = newKey();
     sandbox.links.fault({ kind: 'drop', path: PIXEL, times: 1 });

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { EventStream } from '../../../src/observe/event-stream.ts';
 import type { EventRows } from '../../../src/observe/events.ts';
 import type { ClientOptions } from '../../../src/upstream/client.ts';
-import { DryRun } from '../../../src/upstream/dry-run/dry-run.ts';
 import type { Access } from '../../../src/upstream/operation.ts';
 import { Receipt } from '../../../src/upstream/receipt.ts';
 import type { Read } from '../../../src/upstream/request.ts';
@@ -95,20 +94,6 @@ describe('A job', () => {
     await expect(reader.read(read('a'), job(clock.now()))).rejects.toThrow('is unavailable');
     // A person would get the entry.
     expect(await reader.read(read('a'), person())).toBeDefined();
-  });
-
-  test('finds for its choices what it accepts, and takes the rest for a fallback', async () => {
-    const { clock, job, person, reader } = await createWorld();
-    const from = clock.now();
-    await reader.read(read('a'), person());
-    await clock.advance(5000);
-    expect(reader.peek(read('a'), person())?.state).toBe('fallback');
-    expect(reader.peek(read('a'), job(from))?.state).toBe('stale');
-    await reader.read(read('a'), person());
-    await clock.advance(1500);
-    expect(reader.peek(read('a'), person())?.state).toBe('stale');
-    expect(reader.peek(read('a'), job(clock.now()))?.state).toBe('fallback');
-    expect(reader.cachedValue(read('a'), job(clock.now()))).toBeUndefined();
   });
 
   test('sends as many requests for one operation as it needs, and waits for slots without limit', async () => {
@@ -237,34 +222,6 @@ describe('A job', () => {
     await clock.advance(61_000);
     expect(await joined).toEqual(await reading);
     expect(sent.at(-1)).toMatchObject({ caller: 'mia', lane: 'interactive' });
-  });
-
-  test('is planned as it is executed', async () => {
-    const { client, clock, exhaust, job, person, reader } = await createWorld({
-      maxCallsPerOperation: 2,
-    });
-    const from = clock.now();
-    await reader.read(read('a'), person());
-    await clock.advance(5000);
-    const planOf = async (access: Access, paths: readonly string[]) => {
-      const dryRun = new DryRun();
-      const planned = { ...access, mode: { kind: 'planned', dryRun } as const };
-      await Promise.all(paths.map((path) => reader.read(read(path), planned)));
-      return dryRun.plan;
-    };
-    expect(await planOf(job(from), ['a', 'b', 'c', 'd'])).toMatchObject({
-      calls: 3,
-      saved: { cache: 1 },
-      exact: true,
-      fits: true,
-      startsInMs: 0,
-    });
-    expect(await planOf(job(clock.now()), ['a'])).toMatchObject({ calls: 1, saved: { cache: 0 } });
-    expect(await planOf(person(), ['b', 'c', 'd'])).toMatchObject({ fits: false });
-    await reader.read(read('before'), job(clock.now()));
-    await exhaust(27);
-    expect((await planOf(person(), ['x'])).startsInMs).toBeLessThanOrEqual(1);
-    expect([...client.budgets][0]?.queuedIn('bulk')).toBe(0);
   });
 
   test('does not read on where the breaker is open', async () => {

@@ -52,17 +52,6 @@ function createLists() {
 }
 
 describe('What is remembered of lists', () => {
-  test('is nothing of pages that could not be read, or are not there', async () => {
-    const { askedFor, lists, state } = createLists();
-    for (const number of [1, 2]) await lists.page(listOf(), number, access);
-    for (let n = 4; n < 200; n += 1) await lists.page(listOf(), n * 1_000_000, access);
-    state.works = false;
-    for (let n = 4; n < 200; n += 1) {
-      await expect(lists.page(listOf(), n, access)).rejects.toThrow();
-    }
-    expect(askedFor()).toEqual([1, 2]);
-  });
-
   test('is a bounded number of pages, even of those under way, and the first ones stay', async () => {
     const { askedFor, lists } = createLists();
     await lists.page(listOf(), 1, access);
@@ -72,18 +61,6 @@ describe('What is remembered of lists', () => {
     expect(askedFor().length).toBeLessThanOrEqual(500);
     await Promise.all(reads);
     expect(askedFor().every((number) => number <= 3)).toBe(true);
-  });
-
-  test('is nothing of lists that are only looked at, or could not be read', async () => {
-    const { lists, outlines, state } = createLists();
-    state.works = false;
-    for (let n = 0; n < 50; n += 1) {
-      const list = listOf({ name: `file ${n}` });
-      lists.outline(list, access);
-      lists.fitsFirstPage(list, 5, access);
-      await expect(lists.page(list, 1, access)).rejects.toThrow();
-    }
-    expect(outlines.in('p')).toEqual([]);
   });
 
   test('is nothing of lists whose filters are long', async () => {
@@ -98,29 +75,5 @@ describe('What is remembered of lists', () => {
     const { lists, outlines } = createLists();
     for (let n = 0; n < 10_000; n += 1) await lists.page(listOf({ name: String(n) }), 1, access);
     expect(outlines.in('p').length).toBeLessThanOrEqual(2000);
-  });
-
-  test('is nothing of a page that the cache alone does not have', () => {
-    const outlines = new Outlines();
-    const peek = () => {
-      throw new Error('not cached');
-    };
-    const lists = new Lists({ read: peek } as unknown as Client, 1, outlines);
-    for (const number of [1, 2]) {
-      expect(() => lists.page(listOf(), number, access)).toThrow('not cached');
-    }
-    expect(outlines.in('p')).toEqual([]);
-  });
-
-  test('is left alone by a dry run', async () => {
-    const { lists, outlines } = createLists();
-    await lists.page(listOf(), 1, access);
-    const before = structuredClone(outlines.in('p').map(({ asked }) => [...asked]));
-    const dry = lists.forDryRun();
-    for (let n = 1; n < 50; n += 1) {
-      await dry.page(listOf(), n, access);
-      await dry.page(listOf({ name: String(n) }), 1, access);
-    }
-    expect(outlines.in('p').map(({ asked }) => [...asked])).toEqual(before);
   });
 });
