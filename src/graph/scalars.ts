@@ -1,5 +1,6 @@
 import { BadUserInput } from '../errors.ts';
-import { normalTimestamp, parseDay } from '../upstream/decode/timestamp.ts';
+import { parseDay } from '../upstream/decode/fields.ts';
+import { normalTimestamp } from '../upstream/decode/timestamp.ts';
 import { builder, type UploadedFile } from './builder.ts';
 
 builder.scalarType('DateTime', {

@@ -1,14 +1,17 @@
 import {
   asMap,
+  type Decoded,
   type Fields,
+  isPresent,
   type JsonObject,
   readField,
-  readKnown,
   rowId,
-  type Some,
 } from '../upstream/decode/fields.ts';
 import { formatLocalTimestamp } from '../upstream/decode/timestamp.ts';
 import type { DecodeContext, Row, Write } from '../upstream/request.ts';
+
+/** A part of the decoded fields; the others are unknown. */
+export type Some<F> = { readonly [M in keyof F]?: Decoded<F>[M] | undefined };
 
 /** Leaves out members that are absent or `null`: the caller did not give them. */
 export function given<T>(
@@ -61,6 +64,20 @@ export function writtenDecoder<F extends Fields>(
     const object = openWritten(body, path, context);
     return { id: id ?? readField(rowId, object), ...readKnown(fields, object, input) };
   };
+}
+
+/** Reads the members that the object has, takes the others from `input`, and leaves the rest `undefined`: unknown. */
+export function readKnown<F extends Fields>(
+  fields: F,
+  object: JsonObject,
+  input: Some<F>,
+): Some<F> {
+  const known: Record<string, unknown> = {};
+  for (const [name, each] of Object.entries(fields)) {
+    const has = each.keys.some((key) => isPresent(object.members[key]));
+    known[name] = has ? readField(each, object) : (input[name] ?? undefined);
+  }
+  return known as Some<F>;
 }
 
 /** Formats an ISO 8601 time for the API: local time in the zone of its own timestamps. */

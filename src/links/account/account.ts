@@ -5,7 +5,6 @@ import {
   integer,
   type RowOf,
   readField,
-  readKnown,
   readRow,
   text,
   time,
@@ -13,7 +12,7 @@ import {
 import type { Read, Write } from '../../upstream/request.ts';
 import { repeatable } from '../evidence.ts';
 import { touches } from '../touches.ts';
-import { given, openWritten } from '../written.ts';
+import { given, openWritten, readKnown } from '../written.ts';
 
 /** Kind of an account; `null` for a value that the documentation does not have. */
 export type AccountStatus = 'FREE' | 'PRO' | 'ADMIN';

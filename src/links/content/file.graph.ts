@@ -8,7 +8,7 @@ import { timeFilter } from '../../graph/lists/filters.ts';
 import { listField } from '../../graph/lists/list-field.ts';
 import { byId, byNumber, byText, byTime } from '../../graph/lists/orders.ts';
 import { lookupField } from '../../graph/lookup.ts';
-import { parseDay } from '../../upstream/decode/timestamp.ts';
+import { parseDay } from '../../upstream/decode/fields.ts';
 import type { ByteStream, Known } from '../../upstream/request.ts';
 import { type File, files, type UploadFile, uploadFile } from './file.ts';
 import { checkDomain, withDomain } from './upload-domain.graph.ts';

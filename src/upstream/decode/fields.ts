@@ -1,6 +1,6 @@
 import { decode as decodeEntities } from 'html-entities';
 import type { DecodeContext, Row } from '../request.ts';
-import { isZeroDate, normalTimestamp, parseDay } from './timestamp.ts';
+import { normalTimestamp } from './timestamp.ts';
 
 /**
  * A response, or a row of one, that is unusable. `path` and `expected` say what was missing; the actual value is
@@ -55,9 +55,6 @@ export type Fields = Readonly<Record<string, Field<unknown>>>;
 
 /** The decoded form of a table of fields. */
 export type Decoded<F> = { readonly [M in keyof F]: F[M] extends Field<infer T> ? T : never };
-
-/** A part of the decoded fields; the others are unknown. */
-export type Some<F> = { readonly [M in keyof F]?: Decoded<F>[M] | undefined };
 
 /** A row with an id and the fields of a table. */
 export type RowOf<F> = Row & Decoded<F>;
@@ -173,20 +170,6 @@ export function readRows<F extends Fields>(
   return rows;
 }
 
-/** Reads the members that the object has, takes the others from `input`, and leaves the rest `undefined`: unknown. */
-export function readKnown<F extends Fields>(
-  fields: F,
-  object: JsonObject,
-  input: Some<F>,
-): Some<F> {
-  const known: Record<string, unknown> = {};
-  for (const [name, each] of Object.entries(fields)) {
-    const has = each.keys.some((key) => isPresent(object.members[key]));
-    known[name] = has ? readField(each, object) : (input[name] ?? undefined);
-  }
-  return known as Some<F>;
-}
-
 /**
  * Opens a JSON object for reading; an empty list is taken for an empty object.
  * @throws DecodeError when the value is anything else.
@@ -288,18 +271,30 @@ function parseFlag(value: unknown): boolean | null | undefined {
   }
 }
 
+/** The zero date of databases ("never"), and its conversions by date libraries. */
+const ZERO_DATE = /^(?:0000-00-00|-0001-11-30)(?:[T ].*)?$/;
+
 /** A timestamp in the gateway's format, in the upstream's zone if it has none of its own. */
 function parseTime(value: unknown, { context }: JsonObject): string | null | undefined {
   if (typeof value !== 'string') return undefined;
-  if (value.trim() === '' || isZeroDate(value)) return null;
+  if (value.trim() === '' || ZERO_DATE.test(value)) return null;
   return normalTimestamp(value, context.timeZone) ?? undefined;
 }
 
 /** A day as `YYYY-MM-DD`. */
 function parseDate(value: unknown): string | null | undefined {
   if (typeof value !== 'string') return undefined;
-  if (value.trim() === '' || isZeroDate(value)) return null;
+  if (value.trim() === '' || ZERO_DATE.test(value)) return null;
   return parseDay(value) ?? undefined;
+}
+
+/** `YYYY-MM-DD` when `text` starts with a day of the calendar as it is written there, else `null`. */
+export function parseDay(text: string): string | null {
+  const day = /^([1-9]\d{3}-\d{2}-\d{2})(?:[T ].*)?$/.exec(text.trim())?.[1];
+  if (day === undefined) return null;
+  const date = new Date(`${day}T00:00Z`);
+  // `Date` takes the 30th of February for a day of March.
+  return date.getUTCDate() === Number(day.slice(8)) ? day : null;
 }
 
 /** False for `undefined` and `null`, which mean the same in a response. */

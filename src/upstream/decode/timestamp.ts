@@ -6,9 +6,6 @@
 const pattern =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?)? ?(Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?)?$/i;
 
-/** The zero date of databases ("never"), and its conversions by date libraries. */
-const zeroDate = /^(?:0000-00-00|-0001-11-30)(?:[T ].*)?$/;
-
 const utc = /^(?:etc\/)?(?:utc|gmt|z)$/i;
 const dayMs = 86_400_000;
 /** The first and the last second with a four-digit year. */
@@ -17,11 +14,6 @@ const endOfTime = Date.UTC(9999, 11, 31, 23, 59, 59);
 
 /** One formatter per zone: creating one costs a thousand times more than using it. */
 const formatters = new Map<string, Intl.DateTimeFormat>();
-
-/** True for `0000-00-00 00:00:00` and similar values, which mean that there is no date. */
-export function isZeroDate(text: string): boolean {
-  return zeroDate.test(text);
-}
 
 /**
  * The time of a timestamp, in milliseconds since the epoch, or `null` if it is invalid. Without a zone it is local
@@ -61,15 +53,6 @@ export function formatLocalTimestamp(epochMs: number, timeZone: string): string 
   const wall = utc.test(timeZone) ? epochMs : epochMs + offsetMs(epochMs, timeZone);
   // "Never" is often written as the last second of the calendar, which is out of range east of UTC.
   return new Date(Math.min(wall, endOfTime)).toISOString().slice(0, 19).replace('T', ' ');
-}
-
-/** `YYYY-MM-DD` when `text` starts with a day of the calendar as it is written there, else `null`. */
-export function parseDay(text: string): string | null {
-  const match = /^(\d{4})-(\d{2})-(\d{2})(?:[T ].*)?$/.exec(text.trim());
-  if (!match) return null;
-  const [, year, month, day] = match;
-  if (calendarMs(Number(year), Number(month), Number(day), 0, 0, 0) === null) return null;
-  return `${year}-${month}-${day}`;
 }
 
 /** The time of a text that `pattern` matches. */
