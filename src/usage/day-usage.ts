@@ -1,5 +1,4 @@
 import type { UpstreamName } from '../errors.ts';
-import { jsonIn } from '../storage/json.ts';
 
 /** A day, in milliseconds. Days are numbers of days since 1970, in UTC. */
 export const DAY_MS = 86_400_000;
@@ -32,37 +31,6 @@ export const UNNAMED = '(unnamed)';
 function textOfKey(key: UsageKey): string {
   const { caller, callerClass, operation, resource, upstream } = key;
   return [upstream, resource, callerClass, caller, operation].join('\n');
-}
-
-/** A text as a part of a key: on one line. */
-export function onOneLine(text: string): string {
-  return text.replace(/\s+/g, ' ');
-}
-
-/** A row as a value of the store. */
-export function textOfRow(row: UsageRow): string {
-  const { caller, callerClass, calls, operation, resource, saved, upstream } = row;
-  return JSON.stringify([upstream, resource, callerClass, caller, operation, calls, saved]);
-}
-
-/** Reads what `textOfRow` wrote; `null` for anything else. Never throws. */
-export function rowIn(text: string): UsageRow | null {
-  const members = jsonIn(text);
-  if (!Array.isArray(members) || members.length !== 7) return null;
-  const [upstream, resource, callerClass, caller, operation, calls, saved] = members as unknown[];
-  if (upstream !== 'LINKS' && upstream !== 'MARKET') return null;
-  if (!isText(resource) || !isText(callerClass) || !isText(caller) || !isText(operation))
-    return null;
-  if (!isCount(calls) || !isCount(saved)) return null;
-  return { upstream, resource, callerClass, caller, operation, calls, saved };
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string';
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
 /**

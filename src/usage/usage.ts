@@ -8,15 +8,13 @@ import {
 } from '../observe/event-stream.ts';
 import type { EventRows } from '../observe/events.ts';
 import type { Scrub } from '../observe/log/scrub.ts';
+import { jsonIn } from '../storage/json.ts';
 import type { Store } from '../store/store.ts';
 import {
   type CountedRow,
   DAY_MS,
   DayUsage,
-  onOneLine,
   REFRESHES,
-  rowIn,
-  textOfRow,
   UNNAMED,
   type UsageRow,
 } from './day-usage.ts';
@@ -211,8 +209,9 @@ export class Usage implements EventReader {
     this.#options.store.clear({ from: keyOf(0), to: keyOf(this.#today.day - KEPT_DAYS + 1) });
   }
 
+  /** A name as it is counted: short, on one line, and without secrets. */
   #shown(name: string): string {
-    return onOneLine(copiedName(this.#options.scrub(name)));
+    return copiedName(this.#options.scrub(name)).replace(/\s+/g, ' ');
   }
 }
 
@@ -224,4 +223,30 @@ export function firstOfMonth(day: number): number {
 /** The key of a row of a day in the store, in the order of days. */
 function keyOf(day: number, id = ''): string {
   return `usage/${String(day).padStart(6, '0')}/${id}`;
+}
+
+/** A row as a value of the store. */
+export function textOfRow(row: UsageRow): string {
+  const { caller, callerClass, calls, operation, resource, saved, upstream } = row;
+  return JSON.stringify([upstream, resource, callerClass, caller, operation, calls, saved]);
+}
+
+/** Reads what `textOfRow` wrote; `null` for anything else. Never throws. */
+export function rowIn(text: string): UsageRow | null {
+  const members = jsonIn(text);
+  if (!Array.isArray(members) || members.length !== 7) return null;
+  const [upstream, resource, callerClass, caller, operation, calls, saved] = members as unknown[];
+  if (upstream !== 'LINKS' && upstream !== 'MARKET') return null;
+  if (!isText(resource) || !isText(callerClass) || !isText(caller) || !isText(operation))
+    return null;
+  if (!isCount(calls) || !isCount(saved)) return null;
+  return { upstream, resource, callerClass, caller, operation, calls, saved };
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
 }

@@ -1,12 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  DayUsage,
-  OTHERS_TOGETHER,
-  rowIn,
-  textOfRow,
-  type UsageRow,
-} from '../../src/usage/day-usage.ts';
+import { DayUsage, OTHERS_TOGETHER, type UsageRow } from '../../src/usage/day-usage.ts';
+import { rowIn, textOfRow } from '../../src/usage/usage.ts';
 import { UsageSums, usageCsv } from '../../src/usage/usage-report.ts';
 
 const row = (more: Partial<UsageRow> = {}): UsageRow => ({
