@@ -28,20 +28,6 @@ import type { Ingredient, Receipt, Watch } from './receipt.ts';
 import type { Stamp } from './request.ts';
 import type { KeyAuthorization } from './wire/key-authorization.ts';
 
-/** What a reader gets from the cache. */
-interface Taken<T> {
-  readonly served?: Pick<CacheEntry<T>, 'value'>;
-  readonly hit?: Hit<T>;
-}
-
-/** The response to a read. */
-interface Received {
-  readonly entry: CacheEntry;
-  readonly bytes: number;
-  readonly tags: readonly string[];
-  readonly readOnce: boolean;
-}
-
 /** Maximum number of keys whose sealing is remembered. */
 const MOST_KEYS = 1000;
 
@@ -184,7 +170,10 @@ export class CachedReads {
    * The response that a reader gets immediately, as a part of its operation's response; otherwise the entry that is a
    * fallback. An operation reads a response for which it has waited only once, regardless of its ttl.
    */
-  take<T>(of: KeyedRead<T>, { caller, mode }: Access): Taken<T> {
+  take<T>(
+    of: KeyedRead<T>,
+    { caller, mode }: Access,
+  ): { served?: Pick<CacheEntry<T>, 'value'>; hit?: Hit<T> } {
     const hit = this.find(of, caller);
     const { awaited } = caller.receipt;
     if (hit?.state !== 'fresh' && awaited.has(of.key) && !of.read.page?.reload) {
@@ -236,7 +225,15 @@ export class CachedReads {
    * Stores the entry of a read and returns true, unless a write with any outcome has affected it in flight. `tags`
    * are those by which one could. An entry of a job is probably `readOnce`.
    */
-  store(of: KeyedRead, { bytes, entry, readOnce, tags }: Received): boolean {
+  store(
+    of: KeyedRead,
+    {
+      bytes,
+      entry,
+      readOnce,
+      tags,
+    }: { entry: CacheEntry; bytes: number; tags: readonly string[]; readOnce: boolean },
+  ): boolean {
     const { cache, savedCache } = this.#options;
     const isTouched = !cache.holds([...entry.tags, ...tags], entry.stamp.generation);
     if (isTouched || !this.#set(of, entry, bytes, readOnce)) return false;

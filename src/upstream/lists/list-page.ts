@@ -1,124 +1,13 @@
-import type {
-  DecodeContext,
-  List,
-  Page,
-  PageArrival,
-  PageContents,
-  PageTraits,
-  Read,
-  Row,
-} from '../request.ts';
-import type { PageConsistency, Received } from './consistency/page-consistency.ts';
-import { isRepeated, type PageEnd, pageEndOf, totalOf } from './consistency/page-end.ts';
+import type { List, Page, PageArrival, Row } from '../request.ts';
 
-/** Additional properties of the read of a page. */
-export type PageReadOptions = Partial<
-  Pick<PageTraits<unknown>, 'uncertain' | 'further' | 'reload'>
-> &
-  Pick<Read<unknown>, 'strict'> & {
-    /** Whether an upstream that does not have the page has shown the end of the list. */
-    readonly mayBeAbsent?: boolean;
-  };
-
-/**
- * The read of one page of a list; its value is `null` if its parent is absent. It is a class, because there is one
- * for every page that is looked up, and the remembered part of a read must not reference its operation.
- */
-export class PageRead<R extends Row> implements Read<Page<R> | null>, PageTraits<Page<R> | null> {
-  readonly page = this;
-  readonly keyed = { scope: '', key: '' };
-  readonly method = 'GET';
-  readonly path: string;
-  readonly query: Readonly<Record<string, string>>;
-  readonly resource: Read<unknown>['resource'];
-  readonly tags: readonly string[];
-  readonly inFlightTags: readonly string[];
-  readonly about: number | undefined;
-  readonly absentIsNull: boolean;
-  readonly further: PageTraits<unknown>['further'];
-  readonly uncertain: boolean;
-  readonly reload: boolean;
-  readonly strict: boolean;
-  readonly #list: List<R>;
-  readonly #number: number;
-  readonly #size: number;
-  readonly elsewhereTags: readonly string[];
-  readonly #consistency: PageConsistency;
-
-  /** `consistency` is notified of every response. */
-  constructor(
-    list: List<R>,
-    page: { readonly number: number; readonly size: number },
-    consistency: PageConsistency,
-    {
-      uncertain = false,
-      further,
-      mayBeAbsent = false,
-      reload = false,
-      strict = false,
-    }: PageReadOptions = {},
-  ) {
-    this.path = list.path;
-    this.query = list.paged
-      ? { ...list.query, limit: String(page.size), page: String(page.number) }
-      : (list.query ?? {});
-    this.resource = list.resource;
-    this.tags = list.tags;
-    this.inFlightTags = list.inFlightTags ?? [];
-    this.elsewhereTags = list.rowTags ? [ROWS_LEFT] : [];
-    this.about = list.about;
-    this.absentIsNull = mayBeAbsent || (list.absentIsNull ?? false);
-    this.further = further;
-    this.uncertain = uncertain;
-    this.reload = reload;
-    this.strict = strict;
-    this.#list = list;
-    this.#number = page.number;
-    this.#size = page.size;
-    this.#consistency = consistency;
-  }
-
-  decode(body: unknown, context: DecodeContext): Page<R> {
-    const page = this.#list.decode(body, context);
-    const total = this.#list.paged ? totalOf(page, this.#number, this.#size) : page.total;
-    const result = total === page.total ? undefined : page.total;
-    const found = { ...page, total, ...(result !== undefined && { result }) };
-    const received = this.#received(found, this.reload ? 'again' : 'new');
-    const distinct = new Set(received.identities).size === page.rows.length;
-    return { ...found, distinct, arrival: this.#consistency.arrived(found, received) };
-  }
-
-  stamped(page: Page<R> | null, askedAt: number): void {
-    if (page) this.#consistency.stamped(page, askedAt);
-  }
-
-  adopt(page: Page<R> | null, askedAt: number): Page<R> | null {
-    if (!page) return null;
-    const received = this.#received(page, 'adopted');
-    return { ...page, arrival: this.#consistency.adopted(page, received, askedAt) };
-  }
-
-  #received({ rows }: Page<R>, as: Received['as']): Received {
-    return { number: this.#number, identities: identitiesOf(this.#list, rows), as };
-  }
-
-  contents(page: Page<R> | null): PageContents | null {
-    if (!page) return null;
-    const isLast = !this.#list.paged || pageEndOf(page, this.#number, this.#size).last;
-    return contentsOf(this.#list, page, { number: this.#number, isLast });
-  }
-
-  lateTags(page: Page<R> | null): readonly string[] {
-    return this.#list.rowTags?.(page?.rows ?? []) ?? [];
-  }
-}
-
-/** The tag touched by a write that removes rows from the lists of many parents. */
-export const ROWS_LEFT = 'rows left';
-
-/** The identities of rows within their list. */
-export function identitiesOf<R extends Row>(list: List<R>, rows: readonly R[]): readonly string[] {
-  return list.identities?.(rows) ?? rows.map(({ id }) => String(id));
+/** What a page says of the end of its list. */
+export interface PageEnd {
+  /** Whether no page follows. */
+  readonly last: boolean;
+  /** Whether that is certain: otherwise the next page can be empty, or repeat this one. */
+  readonly certain: boolean;
+  /** The number of the last page, as the page states it; null if it does not. */
+  readonly lastPage: number | null;
 }
 
 /** A page with its number, its rows, and whether it is the last of the list. */
@@ -162,19 +51,119 @@ export function wholePage<R extends Row>(
   };
 }
 
-/** How a page was requested, and what it says of the end of its list. */
-interface ArrivedPage {
-  readonly number: number;
-  readonly pageSize: number;
-  readonly writes: number;
-  readonly end: PageEnd;
+/** The paging members of a page, as sent, and the number of its rows. */
+type Sent = Omit<Page<Row>, 'rows'>;
+
+/** `result`, also if it is not the total. */
+function resultOf({ result, total }: Sent): number | null {
+  return result ?? total;
+}
+
+/**
+ * Whether a page that was requested as number `requested` is an earlier one: past the end, some installations repeat
+ * the last page. Where the other members say that there is such a page, `currentpage` is wrong.
+ */
+export function isRepeated(page: Sent, requested: number): boolean {
+  const { currentPage, maxPage, perPage } = page;
+  const total = resultOf(page);
+  if (currentPage === null || currentPage >= requested) return false;
+  const isIn = maxPage !== null && maxPage >= requested;
+  return !isIn && (total === null || perPage === null || total <= (requested - 1) * perPage);
+}
+
+/**
+ * What a page says of the end of its list; it was requested as number `number`, with `size` rows. On real
+ * installations `nextpage`, `maxpage` and `result` contradict each other, so what two of them say decides. Where one
+ * stands against one, the next page is read as well, unless `nextpage` just keeps growing.
+ */
+export function pageEndOf(page: Sent, number: number, size: number): PageEnd {
+  const { maxPage, nextPage, perPage, sent } = page;
+  const total = resultOf(page);
+  const stated = [maxPage, total && perPage ? Math.ceil(total / perPage) : null];
+  if (sent === 0 || isRepeated(page, number)) {
+    const lastPage = number === 1 ? 1 : (stated.find((each) => each !== null) ?? null);
+    return { last: true, certain: true, lastPage };
+  }
+  const next = nextPage === null ? null : nextPage > number;
+  const max = maxPage === null ? null : maxPage > number;
+  // `result` can be the number of rows of the page: on a first page, both mean the same.
+  const isEither = number === 1 && total === sent;
+  const rest = isEither ? null : saysMore(page, number, size);
+  const says = [next, max, rest];
+  const more = says.filter((each) => each === true).length;
+  const end = says.filter((each) => each === false).length;
+  if (more === 0 && end === 0) {
+    const isFull = sent >= (perPage ?? size);
+    return { last: !isFull, certain: !isFull, lastPage: isFull ? null : number };
+  }
+  if (end > more || (end === more && next === true)) {
+    return { last: true, certain: true, lastPage: number };
+  }
+  // Without the size of the pages, a short last page looks as one of many short ones.
+  const isSure = max === true || (rest === true && (perPage !== null || number === 1));
+  const certain = isSure && more > end + (isEither ? 1 : 0);
+  const ahead = stated.filter((each) => each !== null && each > number) as number[];
+  const isKnown = certain && ahead.length > 0;
+  return { last: false, certain, lastPage: isKnown ? Math.min(...ahead) : null };
+}
+
+/**
+ * A page, or the empty page past the end if it has the rows of the page before it: an upstream that ignores the number
+ * of a page, or repeats the last one, may not say so.
+ */
+export function unrepeated<R extends Row>(
+  page: ListPage<R>,
+  before: ListPage<R> | null | undefined,
+): ListPage<R> {
+  if (!before || before.certain || page.rows.length === 0) return page;
+  const isSame =
+    page.rows.length === before.rows.length &&
+    page.rows.every(({ id }, n) => id === before.rows[n]?.id);
+  return isSame ? { ...page, rows: [], last: true, certain: true } : page;
+}
+
+/** Whether `result` says that rows follow those of a page; null if it cannot be the total. */
+function saysMore(page: Sent, number: number, size: number): boolean | null {
+  const { perPage, sent } = page;
+  const total = resultOf(page);
+  if (total === null || total < sent + number - 1) return null;
+  if (number === 1) return total > sent;
+  if (perPage === null) return total !== (number - 1) * size + sent && total > number * sent;
+  const before = (number - 1) * perPage;
+  return total <= before ? null : total > before + Math.min(sent, perPage);
+}
+
+/** `result`, if neither the rows of the page nor its other members contradict that it is the total; otherwise null. */
+export function totalOf(page: Sent, requested: number, size: number): number | null {
+  const { currentPage, maxPage, perPage, sent } = page;
+  const total = resultOf(page);
+  const number = isRepeated(page, requested) ? (currentPage ?? 1) : requested;
+  if (total === null || total < sent) return null;
+  if (sent === 0) return number === 1 ? (total === 0 ? 0 : null) : total || null;
+  // Each page before has at least one row.
+  if (total < sent + number - 1) return null;
+  const before = perPage === null && number > 1 ? null : (number - 1) * (perPage ?? 0);
+  if (before !== null && number > 1 && total <= before) return null;
+  if (pageEndOf(page, number, size).last)
+    return before === null || total <= before + sent ? total : null;
+  const isMore = saysMore(page, number, size);
+  const isIn =
+    maxPage === null ||
+    perPage === null ||
+    (total > (maxPage - 1) * perPage && total <= maxPage * perPage);
+  return isMore === true && isIn ? total : null;
 }
 
 /** The page of a list in a response; `pageSize` rows were requested. */
 export function listPageOf<R extends Row>(
   list: List<R>,
   page: Page<R>,
-  { end, number, pageSize, writes }: ArrivedPage,
+  {
+    end,
+    number,
+    pageSize,
+    writes,
+  }: Pick<ListPage<R>, 'number' | 'writes'> & { readonly end: PageEnd; readonly pageSize: number },
 ): ListPage<R> {
   const { total, placeholder = null, arrival, distinct = false } = page;
   if (!list.paged) return wholePage(page.rows, { total, placeholder, arrival, distinct, writes });
@@ -210,22 +199,4 @@ export function lastPageAfter(
   if (last) return number;
   if (promised !== null) return promised;
   return before !== null && before > number ? before : null;
-}
-
-/** What one page shows of its list, for what is recorded of it over time. */
-function contentsOf<R extends Row>(
-  { about, count, paged, path, query, resource }: List<R>,
-  { rows, total }: Page<R>,
-  { isLast, number }: Pick<PageContents, 'isLast' | 'number'>,
-): PageContents {
-  return {
-    resource,
-    path,
-    number,
-    rows,
-    count,
-    total: paged ? total : rows.length,
-    isLast,
-    isWhole: query === undefined && about === undefined,
-  };
 }

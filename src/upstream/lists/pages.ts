@@ -4,24 +4,22 @@ import type { Hit } from '../cache/cache.ts';
 import type { Client } from '../client.ts';
 import type { Access, Looking } from '../operation.ts';
 import type { List, Page, Row, Write } from '../request.ts';
-import { pageEndOf } from './consistency/page-end.ts';
 import { ListEvidence } from './list-evidence.ts';
 import {
   type ListPage,
   lastPageAfter,
   listPageOf,
-  PageRead,
-  type PageReadOptions,
-  ROWS_LEFT,
+  pageEndOf,
   surePerPageAfter,
 } from './list-page.ts';
 import { type Outline, Outlines } from './outlines.ts';
+import { PageRead, type PageReadOptions, ROWS_LEFT } from './page-read.ts';
 
 /** Number of first pages of a list whose read objects are reused. */
 const MOST_READS = 8;
 
 /** A requested page. */
-interface Asked<R extends Row> {
+interface AskedPage<R extends Row> {
   readonly list: List<R>;
   readonly number: number;
   readonly access: Access;
@@ -74,13 +72,13 @@ export class Lists {
     return this.#arrived(asked, page);
   }
 
-  #ask<R extends Row>(list: List<R>, number: number, access: Access): Asked<R> {
+  #ask<R extends Row>(list: List<R>, number: number, access: Access): AskedPage<R> {
     const outline = this.#outlines.of(list, access.credential.partition);
     return { list, number, access, outline, writes: outline.consistency.writes };
   }
 
   /** Records that a page is requested. */
-  #note<R extends Row>({ list, number, outline }: Asked<R>): void {
+  #note<R extends Row>({ list, number, outline }: AskedPage<R>): void {
     outline.list = list;
     if (outline.asked.has(number)) return;
     outline.asked.add(number);
@@ -88,7 +86,7 @@ export class Lists {
   }
 
   async #arrives<R extends Row>(
-    asked: Asked<R>,
+    asked: AskedPage<R>,
     page: Promise<Page<R> | null>,
   ): Promise<ListPage<R> | null> {
     this.#note(asked);
@@ -101,7 +99,7 @@ export class Lists {
   }
 
   /** Creates a page from a response, and updates the outline. */
-  #arrived<R extends Row>(asked: Asked<R>, page: Page<R> | null): ListPage<R> | null {
+  #arrived<R extends Row>(asked: AskedPage<R>, page: Page<R> | null): ListPage<R> | null {
     const { list, number, outline, writes } = asked;
     if (page === null) {
       const absent: ListPage<R> | null = this.#absent(number, outline, writes);
@@ -128,13 +126,13 @@ export class Lists {
   }
 
   /** A page was not read, or is empty: it is not searched again, unless others have a newer result. */
-  #isNotThere({ list, number, access, outline }: Asked<Row>): void {
+  #isNotThere({ list, number, access, outline }: AskedPage<Row>): void {
     if (!this.#isKnown(list, number, access)) outline.asked.delete(number);
     this.#outlines.forget(outline);
   }
 
   /** Reads a page, and reads it again if a newer page contradicts it. */
-  #read<R extends Row>(asked: Asked<R>, more: PageReadOptions): AtOnce<Page<R> | null> {
+  #read<R extends Row>(asked: AskedPage<R>, more: PageReadOptions): AtOnce<Page<R> | null> {
     const { list, number, access, outline } = asked;
     // A response that is cached or in flight now shows all of them, and so does a request that is sent later.
     const read = this.client.read(this.#pageRead(list, number, outline, more), access);
@@ -145,7 +143,7 @@ export class Lists {
 
   /** A page, or its newer version if it is outdated. */
   #newer<R extends Row>(
-    { list, number, access, outline }: Asked<R>,
+    { list, number, access, outline }: AskedPage<R>,
     page: Page<R> | null,
     more: PageReadOptions,
   ): AtOnce<Page<R> | null> {

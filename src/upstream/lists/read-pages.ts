@@ -3,10 +3,10 @@ import { GatewayError } from '../../errors.ts';
 import { type Steps, takeAll, until } from '../../scheduling/at-once.ts';
 import type { Access } from '../operation.ts';
 import type { List, PageTraits, Row } from '../request.ts';
-import { PageComparison } from './consistency/page-comparison.ts';
-import { unrepeated } from './consistency/page-end.ts';
 import type { Cursor } from './cursor.ts';
-import { identitiesOf, type ListPage, WHOLE } from './list-page.ts';
+import { type ListPage, unrepeated, WHOLE } from './list-page.ts';
+import { PageComparison } from './page-comparison.ts';
+import { identitiesOf } from './page-read.ts';
 import type { Lists } from './pages.ts';
 import type { SortValue } from './views/view.ts';
 

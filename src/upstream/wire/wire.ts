@@ -120,7 +120,7 @@ export class Wire {
     // A bug of the gateway reveals nothing about the upstream, and must not leave the breaker half-open.
     sent.catch(() => departure.ended());
     const judged = sent.then((answered) => {
-      const exchanged = this.#heldBack(call, answered);
+      const exchanged = this.#heldBack(call, kind, answered);
       const { feedback, outcome } = exchanged;
       const limit = feedback.limit ?? rateLimit;
       // The limit of one caller's own key reveals nothing about the setting, which is for all keys.
@@ -139,9 +139,8 @@ export class Wire {
    * A 503 that says when to come back holds back all requests of the key until then, as a refusal does: a read is sent
    * again. A write may have happened. One kind alone, beside others that work, holds back nothing.
    */
-  #heldBack<T>(call: SentCall<T>, exchanged: Exchanged<T>): Exchanged<T> {
+  #heldBack<T>(call: SentCall<T>, kind: string, exchanged: Exchanged<T>): Exchanged<T> {
     const { feedback, outcome } = exchanged;
-    const kind = kindOf(call);
     const isAgain = this.#busy?.kind === kind;
     if (outcome.kind === 'value') {
       if (isAgain) this.#busy = null;

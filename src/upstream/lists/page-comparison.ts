@@ -1,6 +1,6 @@
-import { GatewayError, type UpstreamName, upstreamTitle } from '../../../errors.ts';
-import type { ListState, PageArrival, Row } from '../../request.ts';
-import type { ListPage } from '../list-page.ts';
+import { GatewayError, type UpstreamName, upstreamTitle } from '../../errors.ts';
+import type { ListState, PageArrival, Row } from '../request.ts';
+import type { ListPage } from './list-page.ts';
 import { type PageConsistency, statesOf } from './page-consistency.ts';
 
 /** Number of comparisons in which pages without rows in doubt are read again, too: for newer rows. */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { ListState, Page, PageArrival, Row } from '../../request.ts';
+import type { ListState, Page, PageArrival, Row } from '../request.ts';
 
 /** Maximum number of repeated reads that a list can save up. */
 const MOST_SPARE = 100;
@@ -18,7 +18,7 @@ interface Compared {
 }
 
 /** How a page was received. */
-export interface Received {
+export interface ReceivedPage {
   readonly number: number;
   /** The identities of its rows. */
   readonly identities: readonly string[];
@@ -55,7 +55,7 @@ export class PageConsistency {
   writes = 0;
 
   /** Records a received page. */
-  arrived({ total }: Page<Row>, { as, identities, number }: Received): PageArrival {
+  arrived({ total }: Page<Row>, { as, identities, number }: ReceivedPage): PageArrival {
     this.#arrivals += 1;
     const stated = this.#latest?.arrival.total ?? total;
     if (total !== null && stated !== null) {
@@ -87,7 +87,7 @@ export class PageConsistency {
   }
 
   /** Adds a page that the process before has read to the received ones, in the order of requests. */
-  adopted(page: Page<Row>, how: Received, askedAt: number): PageArrival {
+  adopted(page: Page<Row>, how: ReceivedPage, askedAt: number): PageArrival {
     if (askedAt > (this.#latest?.askedAt ?? Number.NEGATIVE_INFINITY) || !this.#latest) {
       const arrival = this.arrived(page, how);
       this.stamped({ arrival }, askedAt);
