@@ -119,7 +119,7 @@ export const NESTED = `{ channels { nodes { id name items(first: 100) { nodes {
 
 /**
  * Exports on new stores whose owners are killed and stopped at random times, `kills` in all. Fails unless each output is
- * that of an undisturbed export, through each process, and cost at most one request more for each kill.
+ * that of an undisturbed export, through each process, and cost at most two requests more for each kill.
  */
 export async function exportTheSame(
   kills: number,
@@ -142,8 +142,8 @@ export async function exportTheSame(
   while (killed < kills) {
     const run = await exported(kills - killed);
     for (const each of run.outputs) expect(each.equals(output ?? Buffer.alloc(0))).toBe(true);
-    // A request that was under way at a kill is sent again.
-    expect(run.calls).toBeLessThanOrEqual(undisturbed.calls + run.kills);
+    // What was under way at a kill is sent again, and what was before it if its response was not saved yet.
+    expect(run.calls).toBeLessThanOrEqual(undisturbed.calls + 2 * run.kills);
     calls += run.calls - undisturbed.calls;
     killed += run.kills;
   }

@@ -16,7 +16,7 @@ const EXPORT = '{ channels { nodes { id name databaseId } } }';
 it('an export needs little memory, whatever its size', { timeout: TIME_MS }, async () => {
   const bytes = await memoryOf(rows);
   console.info(`memory: ${rows} rows ${(bytes / MB).toFixed(1)} MB`);
-  expect(bytes).toBeLessThan(5 * MB);
+  expect(bytes).toBeLessThan(8 * MB);
 });
 
 /** How much more a gateway holds at most during an export of this number of rows. */
