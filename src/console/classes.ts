@@ -37,7 +37,7 @@ export function classStates(parts: ClassParts, { spenders }: Pick<Hour, 'spender
   for (const { budgets } of clients) {
     for (const budget of budgets) {
       if (budget.state.queued === 0) continue;
-      for (const each of budget.waitingCallers) waiting.add(each.callerClass, each.count);
+      for (const each of budget.shown.waitingCallers) waiting.add(each.callerClass, each.count);
     }
   }
   return names.map((name) => ({

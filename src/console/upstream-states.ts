@@ -52,7 +52,12 @@ function upstreamState(
     return least && least.left <= left ? least : { budget, left };
   }, null)?.budget;
   const { rateLimit, rateWindowMs } = limits[upstream];
-  const window = busiest?.window ?? { limit: rateLimit, taken: [], nextInMs: null, allInMs: null };
+  const window = busiest?.shown.window ?? {
+    limit: rateLimit,
+    taken: [],
+    nextInMs: null,
+    allInMs: null,
+  };
   const answeredAt = health.answeredAt(upstream);
   const failures = health.failuresOf(upstream);
   return {
@@ -95,7 +100,7 @@ export function waitingStates(
       const { queued } = budget.state;
       waitingCount += queued;
       if (queued === 0) continue;
-      for (const each of budget.waiting(WAITING_SHOWN)) {
+      for (const each of budget.shown.waiting(WAITING_SHOWN)) {
         const { caller, callerClass, lane, leavesInMs, operation, resource, waitedMs } = each;
         all.push({
           upstream,
@@ -109,7 +114,7 @@ export function waitingStates(
           fails: leavesInMs !== null && leavesInMs < wire.heldMs,
         });
       }
-      for (const { caller, callerClass, count, longestMs } of budget.waitingCallers) {
+      for (const { caller, callerClass, count, longestMs } of budget.shown.waitingCallers) {
         const ofClass = { callerClass: shownClass(callerClass) };
         const key = callerKey({ caller, ...ofClass });
         const known = callers.get(key) ?? {

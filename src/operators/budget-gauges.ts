@@ -22,10 +22,10 @@ function gaugesOf(client: Client, ownKeys: OwnKeys): BudgetGauges {
     isKeyAccepted:
       client.wire.authorization.refusedAt(ownKeys[client.upstream].credential) === undefined,
     queued: {
-      write: sum((budget) => budget.queuedIn('write')),
-      interactive: sum((budget) => budget.queuedIn('interactive')),
-      refresh: sum((budget) => budget.queuedIn('refresh')),
-      bulk: sum((budget) => budget.queuedIn('bulk')),
+      write: sum((budget) => budget.queued.write),
+      interactive: sum((budget) => budget.queued.interactive),
+      refresh: sum((budget) => budget.queued.refresh),
+      bulk: sum((budget) => budget.queued.bulk),
     },
   };
 }

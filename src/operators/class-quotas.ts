@@ -1,8 +1,7 @@
 import type { Config } from '../config/config.ts';
 import type { OwnKeys } from '../config/own-key.ts';
 import type { UpstreamName } from '../errors.ts';
-import { callerInClass } from '../upstream/budget/law/callers.ts';
-import type { QuotaUse } from '../upstream/budget/law/quotas.ts';
+import { callerInClass, type QuotaUse } from '../upstream/budget/law/callers.ts';
 import type { Client } from '../upstream/client.ts';
 
 /** The limit of a class of callers for one upstream, and what of it is used. */

@@ -101,45 +101,28 @@ export class FairQueue<T extends object> {
     }
   }
 
-  /** Removes an entry if it waits. */
-  remove(entry: T): void {
+  /** Removes an entry; false if it does not wait. */
+  remove(entry: T): boolean {
     const waiting = this.#waiting.get(entry);
-    if (!waiting) return;
+    if (!waiting) return false;
     waiting.entry = null;
-    this.#waiting.delete(entry);
-  }
-
-  /** The next entry that may be taken now; `undefined` if there is none. */
-  peek(mayTake: MayTake<T>): T | undefined {
-    const first = this.#first(mayTake);
-    if (first) this.#push(first.place);
-    return first?.entry;
+    return this.#waiting.delete(entry);
   }
 
   /** Takes the next entry that may be taken now; `undefined` if there is none. */
   take(mayTake: MayTake<T> = () => true): Taken<T> | undefined {
     const first = this.#first(mayTake);
     if (!first) return undefined;
-    const { owner } = first.place;
-    this.#least = this.#shareOf(owner);
+    this.#least = this.#shareOf(first.owner);
     this.remove(first.entry);
-    this.#enter(owner);
-    return { entry: first.entry, owner };
-  }
-
-  /** Takes a given entry, in the turn of its first owner, also if others are before it; false if it does not wait. O(1). */
-  takeOut(entry: T): boolean {
-    const [owner] = this.#waiting.get(entry)?.owners ?? [];
-    if (owner === undefined) return false;
-    this.#least = this.#shareOf(owner);
-    this.remove(entry);
-    return true;
+    this.#enter(first.owner);
+    return first;
   }
 
   /** The next entry that may be taken now. Its place has left the heap. */
-  #first(mayTake: MayTake<T>): { readonly entry: T; readonly place: QueuePlace } | undefined {
+  #first(mayTake: MayTake<T>): Taken<T> | undefined {
     const passedOver: QueuePlace[] = [];
-    let first: { readonly entry: T; readonly place: QueuePlace } | undefined;
+    let first: Taken<T> | undefined;
     while (!first) {
       const place = this.#pop();
       if (!place) break;
@@ -151,9 +134,9 @@ export class FairQueue<T extends object> {
         this.#enter(owner);
       } else {
         const end = this.#alike ? line.next + 1 : line.waiting.length;
-        const entry = firstOf(line, end, (each) => mayTake(each, owner));
+        const entry = firstOf(line, end, owner, mayTake);
         if (entry === null) passedOver.push(place);
-        else first = { entry, place };
+        else first = { entry, owner };
       }
     }
     for (const place of passedOver) this.#push(place);
@@ -222,10 +205,10 @@ function isEmpty<T>(line: Line<T>): boolean {
 }
 
 /** The first entry of a line, before `end`, that may be taken; `null` if there is none. */
-function firstOf<T>(line: Line<T>, end: number, mayTake: (entry: T) => boolean): T | null {
+function firstOf<T>(line: Line<T>, end: number, owner: string, mayTake: MayTake<T>): T | null {
   for (let at = line.next; at < end; at += 1) {
     const { entry } = line.waiting[at] as WaitingOwner<T>;
-    if (entry !== null && mayTake(entry)) return entry;
+    if (entry !== null && mayTake(entry, owner)) return entry;
   }
   return null;
 }

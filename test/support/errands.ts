@@ -2,10 +2,10 @@ import type { CallerClasses } from '../../src/auth/caller-class.ts';
 import { inBackground } from '../../src/scheduling/at-once.ts';
 import type { Clock } from '../../src/scheduling/clock.ts';
 import { newStore } from '../../src/store/open-store.ts';
-import type { Budget, Slot, SlotRequest } from '../../src/upstream/budget/budget.ts';
+import { Budget } from '../../src/upstream/budget/budget.ts';
+import type { Slot } from '../../src/upstream/budget/key-budget-store.ts';
 import type { Lane, ReservedShares } from '../../src/upstream/budget/law/document.ts';
-import { MemoryStore } from '../../src/upstream/budget/memory-store.ts';
-import { QueuedBudget } from '../../src/upstream/budget/queued-budget.ts';
+import type { SlotRequest } from '../../src/upstream/budget/queue.ts';
 import { type KeySlots, SavedSlots } from '../../src/upstream/budget/saved-slots.ts';
 import type { Feedback } from '../../src/upstream/wire/rate-limit-headers.ts';
 import type { VirtualClock } from './virtual-clock.ts';
@@ -61,10 +61,7 @@ export function createBudget(
   classes?: CallerClasses,
 ): Budget {
   const saved = keySlots(clock, windowMs, given);
-  return new QueuedBudget(
-    clock,
-    new MemoryStore({ upstream: 'LINKS', clock, limit, windowMs, saved, reserves, classes }),
-  );
+  return new Budget({ upstream: 'LINKS', clock, limit, windowMs, saved, reserves, classes });
 }
 
 /** What a budget makes of what a request brings. */

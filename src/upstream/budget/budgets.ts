@@ -5,13 +5,11 @@ import { createDigest } from '../../digest.ts';
 import { BudgetExhausted, type UpstreamName } from '../../errors.ts';
 import type { EventStream } from '../../observe/event-stream.ts';
 import type { Clock } from '../../scheduling/clock.ts';
-import type { Budget, BudgetState } from './budget.ts';
-import { callerInClass } from './law/callers.ts';
+import { Budget } from './budget.ts';
+import { callerInClass, type QuotaUse } from './law/callers.ts';
 import type { ReservedShares } from './law/document.ts';
-import type { QuotaUse } from './law/quotas.ts';
-import { MemoryStore } from './memory-store.ts';
-import { QueuedBudget } from './queued-budget.ts';
 import type { SavedSlots } from './saved-slots.ts';
+import type { BudgetState } from './shown.ts';
 
 /** The owner of the budgets, and their maximum number. */
 interface BudgetsOptions {
@@ -251,6 +249,6 @@ export function processBudgets(
     const saved = slots.of(nameOf(`${baseUrl} ${secret}`), { windowMs, timeoutMs });
     const own = { limit: rateLimit, windowMs, reserves, classes, jobsMinPerMinute };
     const of = { ...own, clock, events, upstream, saved };
-    return new QueuedBudget(clock, new MemoryStore(of));
+    return new Budget(of);
   };
 }

@@ -2,12 +2,14 @@ import { callerInClass, classOf } from './law/callers.ts';
 import { type ClaimResult, claimSlots } from './law/claim.ts';
 import { copyOf, type KeyBudget, type Lane, type Rules } from './law/document.ts';
 import { endSlot } from './law/ended.ts';
-import { othersPerWindow } from './law/jobs.ts';
+import { observed } from './law/jobs.ts';
 import { purge } from './law/slots.ts';
 import type { Queue, Waiting } from './queue.ts';
 
 /** Maximum number of steps: later times are estimated from those before. */
 const MOST_STEPS = 1000;
+/** Maximum number of requests of a job that are played. */
+const MOST_PLAYED = 100;
 
 /** A budget as last known, for estimates and display only. */
 export interface BudgetView {
@@ -15,6 +17,13 @@ export interface BudgetView {
   readonly rules: Rules;
   /** The current time on the clock of the budget. */
   readonly now: number;
+}
+
+/** Further requests of jobs. */
+export interface BulkNeed {
+  readonly calls: number;
+  /** The class of the callers that have started them. */
+  readonly callerClass: string;
 }
 
 /** A sent request in a forecast. Times are milliseconds from the start of the forecast. */
@@ -53,7 +62,8 @@ export class Forecast {
   #steps = 0;
   /** The requests of others that are assumed to arrive. */
   readonly #others: Arrivals[] = [];
-  #leftByOthers = 0;
+  /** Number of slots in a window that others are not expected to use. */
+  #leftByOthers = 1;
 
   /** @param heldMs milliseconds for which no request is sent, even if the budget allows it. */
   constructor(queue: Queue<Waiting>, { budget, now, rules }: BudgetView, heldMs = 0) {
@@ -82,8 +92,9 @@ export class Forecast {
   expectOthers(jobsOf?: string): void {
     const b = this.#budget;
     const { windowMs } = this.#rules;
-    this.#leftByOthers = b.limit - othersPerWindow(b, this.#rules, this.#now);
-    const everyMs = windowMs / (b.limit - this.#leftByOthers);
+    const { expected } = observed(b, this.#rules, this.#now);
+    this.#leftByOthers = Math.max(1, b.limit - expected);
+    const everyMs = windowMs / expected;
     this.#others.push({ lane: 'interactive', everyMs, count: 1, at: this.#now + everyMs });
     const bulk = new Map<string, number>();
     for (const { bulk: isBulk, caller } of [...b.answered, ...b.held]) {
@@ -95,18 +106,6 @@ export class Forecast {
       this.#others.push({ lane: 'bulk', name, everyMs: windowMs, count, at: this.#now });
     }
     this.#playTo(this.#now);
-  }
-
-  /** Number of slots in a window that others are not expected to use. */
-  get leftByOthers(): number {
-    return Math.max(1, this.#leftByOthers);
-  }
-
-  /** Whether requests of a class wait in the lane `bulk`. */
-  hasBulk(callerClass: string): boolean {
-    for (const { caller } of this.#queue.in('bulk'))
-      if (classOf(caller) === callerClass) return true;
-    return false;
   }
 
   /** Whether the simulated steps are used up. */
@@ -159,6 +158,30 @@ export class Forecast {
     return Math.max(this.#now - this.#begin, this.#rules.windowMs);
   }
 
+  /** Milliseconds until further requests of jobs have had their responses: plays the first ones, which others then repeat. */
+  bulkMs({ callerClass, calls }: BulkNeed): number {
+    this.expectOthers(callerClass);
+    const { latencyMs } = this.#budget;
+    const caller = callerInClass('', callerClass);
+    const isOfClass = (each: Waiting): boolean => classOf(each.caller) === callerClass;
+    const times: number[] = [];
+    while (times.length < Math.min(calls, MOST_PLAYED)) {
+      if (![...this.#queue.in('bulk')].some(isOfClass)) this.add('bulk', caller);
+      const departure = this.next();
+      if (!departure) break;
+      const { leavesInMs, waiting } = departure;
+      if (waiting.lane === 'bulk' && isOfClass(waiting)) times.push(leavesInMs);
+    }
+    const last = times.at(-1);
+    if (last === undefined) return Infinity;
+    // A slot is used again after a round, so that what follows repeats the last one.
+    const roundMs = this.#rules.windowMs + latencyMs;
+    const ofRound = times.filter((each) => each > last - roundMs).length;
+    const perRound = last < roundMs ? Math.max(ofRound, this.#leftByOthers) : ofRound;
+    const rounds = Math.ceil((calls - times.length) / perRound);
+    return (times[calls - 1 - rounds * perRound] ?? last) + rounds * roundMs + latencyMs;
+  }
+
   /** Advances the time to the next response at most, and processes what arrives then: others can go between two responses. */
   #playTo(moment: number): void {
     const [first] = this.#answers;
@@ -177,4 +200,23 @@ export class Forecast {
       }
     }
   }
+}
+
+/** Milliseconds until each waiting request is sent, in this order, without refreshes. */
+export function departuresOf<W extends Waiting>(
+  queue: Queue<W>,
+  view: BudgetView,
+): ReadonlyMap<W, number> {
+  const waiting = new Set(queue.in('write', 'interactive', 'bulk'));
+  const order = new Map<W, number>();
+  const forecast = new Forecast(queue, view);
+  if (queue.sizes.bulk > 0) forecast.expectOthers();
+  let lastMs = 0;
+  for (let each = forecast.next(); each && waiting.size > 0; each = forecast.next()) {
+    const request = each.waiting as W;
+    lastMs = each.leavesInMs;
+    if (waiting.delete(request)) order.set(request, lastMs);
+  }
+  for (const each of waiting) order.set(each, forecast.isOver ? lastMs : Infinity);
+  return order;
 }

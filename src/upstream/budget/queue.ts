@@ -1,7 +1,7 @@
 import { type CallerClasses, classRules } from '../../auth/caller-class.ts';
 import { FairQueue } from '../../scheduling/fair-queue.ts';
 import { classOf } from './law/callers.ts';
-import type { Lane, TurnLane } from './law/document.ts';
+import type { Lane } from './law/document.ts';
 
 /** An entry that waits for a slot. */
 export interface Waiting {
@@ -14,71 +14,49 @@ export interface Waiting {
   readonly urgency: () => number;
 }
 
-/** Whether a caller may take a slot in a lane now. */
-type MayTake = (caller: string, lane: Lane) => boolean;
+/** A request that wants a slot. */
+export interface SlotRequest extends Waiting {
+  /** The resource, e.g. `channels`. */
+  readonly resource: string;
+  /** The name of the operation that waits for it; `null` if there is none. */
+  readonly operation: string | null;
+  /** How long it has waited so far, in milliseconds. */
+  readonly waitedMs: number;
+  /** Whether only jobs wait for it. */
+  readonly isForJobs?: boolean;
+  /**
+   * Whether the request stays in its lane although a pause or a shutdown delays its turn by about this many
+   * milliseconds. If not, it has canceled itself. Called immediately, because requests that leave the queue advance
+   * the others.
+   */
+  accepts(delayMs: number): boolean;
+}
+
+/** Whether an entry may have a slot now: equal for all of a caller in a lane. */
+type MayGo<W> = (entry: W) => boolean;
 
 /** Number of writes in a row of a class that go before its next waiting read. */
 const WRITES_IN_A_ROW = 3;
-/** The tags of classes without weight begin here, after all others. */
-const WITHOUT_WEIGHT = 1e15;
+const WRITE_FIRST = ['write', 'interactive'] as const;
+const READ_FIRST = ['interactive', 'write'] as const;
+const BULK = ['bulk'] as const;
+
+/** Turns that classes share: of reads and writes with weight, then of those without, and of the lane `bulk`. */
+type Turns = 'weighted' | 'without' | 'bulk';
 
 /** One lane of a class: its callers take turns. Entries whose turn had no result go before all others. */
-class Line<W extends Waiting> {
-  readonly #again: W[];
-  readonly #callers: FairQueue<W>;
-
-  constructor(again: W[] = [], callers = new FairQueue<W>({ alike: true })) {
-    this.#again = again;
-    this.#callers = callers;
-  }
-
-  get size(): number {
-    return this.#again.length + this.#callers.size;
-  }
-
-  *[Symbol.iterator](): Generator<W> {
-    yield* this.#again;
-    yield* this.#callers;
-  }
-
-  copy(): Line<W> {
-    return new Line([...this.#again], this.#callers.copy());
-  }
-
-  /** The entry whose turn is next, of the callers that may take a slot. */
-  head(mayTake: MayTake): W | undefined {
-    if (this.size === 0) return undefined;
-    const may = ({ caller, lane }: W): boolean => mayTake(caller, lane);
-    return this.#again.find(may) ?? this.#callers.peek((entry) => may(entry));
-  }
-
-  add(entry: W, again: boolean): void {
-    if (again) this.#again.push(entry);
-    else this.#callers.add(entry, [entry.caller]);
-  }
-
-  /** Removes an entry; false if it does not wait here. */
-  remove(entry: W): boolean {
-    const { size } = this;
-    const at = this.#again.indexOf(entry);
-    if (at >= 0) this.#again.splice(at, 1);
-    else this.#callers.remove(entry);
-    return this.size < size;
-  }
-
-  /** An entry has its turn. */
-  serve(entry: W): void {
-    if (this.#again.includes(entry)) this.remove(entry);
-    else if (this.#callers.takeOut(entry)) this.#callers.charge(entry.caller, 1);
-  }
+interface Line<W extends Waiting> {
+  readonly again: W[];
+  readonly callers: FairQueue<W>;
+  size: number;
 }
 
 /** The lanes of a class of callers. */
 interface ClassLines<W extends Waiting> {
-  readonly lines: Readonly<Record<TurnLane | 'bulk', Line<W>>>;
-  /** Start tags of its next slot, in the turns of reads and writes, and in those of the lane `bulk`. */
-  tag: number;
-  bulkTag: number;
+  readonly weight: number;
+  readonly lines: Readonly<Record<Exclude<Lane, 'refresh'>, Line<W>>>;
+  /** Start tags of its next slot. */
+  readonly tags: Record<Turns, number>;
   /** Number of writes since its last read, while its reads waited. */
   writesInARow: number;
 }
@@ -90,87 +68,86 @@ interface ClassLines<W extends Waiting> {
  * class with the lowest tag is next. A class that begins to wait starts at the tag of the latest slot.
  */
 export class Queue<W extends Waiting> {
-  readonly #rules: { readonly classes?: CallerClasses };
+  /** Number of waiting entries in each lane. */
+  readonly sizes = { write: 0, interactive: 0, refresh: 0, bulk: 0 };
+  readonly #rules: { readonly classes?: CallerClasses | undefined };
   readonly #classes = new Map<string, ClassLines<W>>();
   readonly #refreshes = new Set<W>();
-  /** The tags of the latest slots of classes with weight, of classes without, and of the lane `bulk`. */
+  /** The tags of the latest slots. */
   readonly #latest = { weighted: 0, without: 0, bulk: 0 };
 
-  constructor(rules: { readonly classes?: CallerClasses } = {}) {
+  constructor(rules: { readonly classes?: CallerClasses | undefined } = {}) {
     this.#rules = rules;
-  }
-
-  /** Number of waiting entries in a lane. */
-  size(lane: Lane): number {
-    if (lane === 'refresh') return this.#refreshes.size;
-    let size = 0;
-    for (const { lines } of this.#classes.values()) size += lines[lane].size;
-    return size;
-  }
-
-  /** Number of waiting entries in all lanes. */
-  get waiting(): number {
-    return this.size('write') + this.size('interactive') + this.size('bulk') + this.#refreshes.size;
   }
 
   /** The entries of some lanes, in no order. */
   *in(...lanes: readonly Lane[]): Generator<W> {
     for (const lane of lanes) {
       if (lane === 'refresh') yield* this.#refreshes;
-      else for (const { lines } of this.#classes.values()) yield* lines[lane];
+      else {
+        for (const { lines } of this.#classes.values()) {
+          yield* lines[lane].again;
+          yield* lines[lane].callers;
+        }
+      }
     }
   }
 
   /** A copy for a simulation, during which this queue must not change. */
   copy(): Queue<W> {
     const copy = new Queue<W>(this.#rules);
-    for (const [name, { lines, ...of }] of this.#classes) {
-      const [write, interactive] = [lines.write.copy(), lines.interactive.copy()];
-      copy.#classes.set(name, { ...of, lines: { write, interactive, bulk: lines.bulk.copy() } });
+    const copied = ({ again, callers, size }: Line<W>): Line<W> => {
+      return { again: [...again], callers: callers.copy(), size };
+    };
+    for (const [name, { lines, tags, ...of }] of this.#classes) {
+      const [write, interactive] = [copied(lines.write), copied(lines.interactive)];
+      const own = { write, interactive, bulk: copied(lines.bulk) };
+      copy.#classes.set(name, { ...of, tags: { ...tags }, lines: own });
     }
     for (const refresh of this.#refreshes) copy.#refreshes.add(refresh);
     Object.assign(copy.#latest, this.#latest);
+    Object.assign(copy.sizes, this.sizes);
     return copy;
   }
 
   /** Queues an entry after all others of its caller, with `again` before all others of its class and lane. */
   add(entry: W, again = false): void {
     const { caller, lane } = entry;
-    if (lane === 'refresh') this.#refreshes.add(entry);
-    else this.#of(caller).lines[lane].add(entry, again);
+    this.sizes[lane] += 1;
+    if (lane === 'refresh') {
+      this.#refreshes.add(entry);
+      return;
+    }
+    const line = this.#of(caller).lines[lane];
+    line.size += 1;
+    if (again) line.again.push(entry);
+    else line.callers.add(entry, [caller]);
   }
 
   /** Removes an entry that is not needed any more; false if it does not wait. */
   remove(entry: W): boolean {
     const { caller, lane } = entry;
-    if (lane === 'refresh') return this.#refreshes.delete(entry);
-    return this.#of(caller).lines[lane].remove(entry);
+    if (lane === 'refresh') {
+      if (!this.#refreshes.delete(entry)) return false;
+    } else {
+      const line = this.#of(caller).lines[lane];
+      const at = line.again.indexOf(entry);
+      if (at >= 0) line.again.splice(at, 1);
+      else if (!line.callers.remove(entry)) return false;
+      line.size -= 1;
+    }
+    this.sizes[lane] -= 1;
+    return true;
   }
 
-  /** The write or read whose turn is next, of the callers that may take a slot; with `onlyWrites`, the write. */
-  next(mayTake: MayTake, onlyWrites = false): W | undefined {
-    let next: W | undefined;
-    let least = Infinity;
-    for (const [name, of] of this.#classes) {
-      const { weight } = classRules(this.#rules.classes, name);
-      const tag = this.#tagOf(name, of) + (weight > 0 ? 0 : WITHOUT_WEIGHT);
-      if (tag >= least) continue;
-      const head = onlyWrites ? of.lines.write.head(mayTake) : headOf(of, mayTake);
-      if (head) [next, least] = [head, tag];
-    }
-    return next;
+  /** Takes the write or read whose turn is next, of the callers that may go. */
+  take(mayGo: MayGo<W>): W | undefined {
+    return this.#take('weighted', mayGo) ?? this.#take('without', mayGo);
   }
 
   /** The same for the lane `bulk`. */
-  nextBulk(mayTake: MayTake): W | undefined {
-    let next: W | undefined;
-    let least = Infinity;
-    for (const { bulkTag, lines } of this.#classes.values()) {
-      const tag = Math.max(this.#latest.bulk, bulkTag);
-      const head = tag < least ? lines.bulk.head(mayTake) : undefined;
-      if (head) [next, least] = [head, tag];
-    }
-    return next;
+  takeBulk(mayGo: MayGo<W>): W | undefined {
+    return this.#take('bulk', mayGo);
   }
 
   /** The most urgent refreshes first. */
@@ -179,51 +156,46 @@ export class Queue<W extends Waiting> {
     return all.sort((a, b) => b.urgency - a.urgency).map(({ refresh }) => refresh);
   }
 
-  /** An entry has its turn. */
-  serve(entry: W): void {
-    const { caller, lane } = entry;
-    if (lane === 'refresh') {
-      this.#refreshes.delete(entry);
-      return;
+  #take(turns: Turns, mayGo: MayGo<W>): W | undefined {
+    const tagOf = ({ tags }: ClassLines<W>): number => Math.max(tags[turns], this.#latest[turns]);
+    const all = [...this.#classes.values()];
+    for (const of of all.sort((one, other) => tagOf(one) - tagOf(other))) {
+      if (turns !== 'bulk' && of.weight > 0 !== (turns === 'weighted')) continue;
+      const writesFirst = of.writesInARow < WRITES_IN_A_ROW;
+      for (const lane of turns === 'bulk' ? BULK : writesFirst ? WRITE_FIRST : READ_FIRST) {
+        const line = of.lines[lane];
+        const entry = line.size > 0 ? takeFrom(line, mayGo) : undefined;
+        if (!entry) continue;
+        this.sizes[lane] -= 1;
+        this.#latest[turns] = tagOf(of);
+        of.tags[turns] = this.#latest[turns] + (turns === 'weighted' ? 1 / of.weight : 1);
+        const readsWait = lane === 'write' && of.lines.interactive.size > 0;
+        if (lane !== 'bulk') of.writesInARow = readsWait ? of.writesInARow + 1 : 0;
+        return entry;
+      }
     }
-    const name = classOf(caller);
-    const of = this.#of(caller);
-    const { weight } = classRules(this.#rules.classes, name);
-    if (lane === 'bulk') {
-      this.#latest.bulk = Math.max(this.#latest.bulk, of.bulkTag);
-      of.bulkTag = this.#latest.bulk + 1;
-    } else {
-      const tag = this.#tagOf(name, of);
-      this.#latest[weight > 0 ? 'weighted' : 'without'] = tag;
-      of.tag = tag + 1 / (weight || 1);
-      const readsWait = of.lines.interactive.size > 0;
-      of.writesInARow = lane === 'write' && readsWait ? of.writesInARow + 1 : 0;
-    }
-    of.lines[lane].serve(entry);
-  }
-
-  #tagOf(name: string, { tag }: ClassLines<W>): number {
-    const { weight } = classRules(this.#rules.classes, name);
-    return Math.max(tag, weight > 0 ? this.#latest.weighted : this.#latest.without);
+    return undefined;
   }
 
   #of(caller: string): ClassLines<W> {
     const name = classOf(caller);
     const known = this.#classes.get(name);
     if (known) return known;
-    const lines = { write: new Line<W>(), interactive: new Line<W>(), bulk: new Line<W>() };
-    const of = { lines, tag: 0, bulkTag: 0, writesInARow: 0 };
+    const line = (): Line<W> => ({ again: [], callers: new FairQueue({ alike: true }), size: 0 });
+    const lines = { write: line(), interactive: line(), bulk: line() };
+    const { weight } = classRules(this.#rules.classes, name);
+    const of = { weight, lines, tags: { weighted: 0, without: 0, bulk: 0 }, writesInARow: 0 };
     this.#classes.set(name, of);
     return of;
   }
 }
 
-/** The entry whose turn is next in a class: a write, or after some of them in a row a read. */
-function headOf<W extends Waiting>(
-  { lines, writesInARow }: ClassLines<W>,
-  mayTake: MayTake,
-): W | undefined {
-  const read = (): W | undefined => lines.interactive.head(mayTake);
-  const write = (): W | undefined => lines.write.head(mayTake);
-  return writesInARow < WRITES_IN_A_ROW ? (write() ?? read()) : (read() ?? write());
+/** Takes the next entry of a line that may go. */
+function takeFrom<W extends Waiting>(line: Line<W>, mayGo: MayGo<W>): W | undefined {
+  const at = line.again.findIndex(mayGo);
+  const entry = at < 0 ? line.callers.take(mayGo)?.entry : line.again.splice(at, 1)[0];
+  if (!entry) return undefined;
+  if (at < 0) line.callers.charge(entry.caller, 1);
+  line.size -= 1;
+  return entry;
 }

@@ -1,19 +1,13 @@
 import Bottleneck from 'bottleneck';
 import { inBackground } from '../../scheduling/at-once.ts';
 
-/** A job that the limiter lists for a slot, or for several that are freed together. */
+/** A job that the limiter lists for a slot. */
 interface SlotJob {
   readonly id: string;
   /** Whether the limiter runs its task: then it lists the job until the task resolves. */
   isRunning: boolean;
   /** Resolves the task. */
   end: () => void;
-}
-
-/** Number of slots that count as taken. */
-export interface TakenSlots {
-  /** Frees them in this turn. Must be called once. */
-  release(): void;
 }
 
 /**
@@ -28,8 +22,6 @@ export class SlotLimiter {
   readonly #limiter: Bottleneck;
   #limit: number;
   #jobs = 0;
-  /** Number of slots beyond the first of each job. */
-  #more = 0;
   /** Jobs whose slots are free, but which the limiter may still list. */
   readonly #released = new Set<SlotJob>();
 
@@ -55,19 +47,15 @@ export class SlotLimiter {
   get taken(): number {
     for (const job of this.#released) if (!this.#lists(job)) this.#released.delete(job);
     const { EXECUTING, QUEUED, RECEIVED, RUNNING } = this.#limiter.counts();
-    return RECEIVED + QUEUED + RUNNING + EXECUTING - this.#released.size + this.#more;
+    return RECEIVED + QUEUED + RUNNING + EXECUTING - this.#released.size;
   }
 
-  /** Takes slots, even if none is free. They are freed together. */
-  take(count = 1): TakenSlots {
+  /** Takes a slot, even if none is free; returns the function that frees it in this turn, which is called once. */
+  take(): () => void {
     const job = this.#notRunning() ?? this.#schedule();
-    this.#more += count - 1;
-    return {
-      release: () => {
-        this.#more -= count - 1;
-        this.#released.add(job);
-        if (job.isRunning) job.end();
-      },
+    return () => {
+      this.#released.add(job);
+      if (job.isRunning) job.end();
     };
   }
 

@@ -1,8 +1,8 @@
 import type { Credential } from '../../auth/credential.ts';
 import type { GatewayError, UpstreamName } from '../../errors.ts';
 import { type AtOnce, inBackground } from '../../scheduling/at-once.ts';
-import type { Slot } from '../budget/budget.ts';
 import type { Budgets } from '../budget/budgets.ts';
+import type { Slot } from '../budget/key-budget-store.ts';
 import type { Cache, Hit } from '../cache/cache.ts';
 import { type KeyedRead, tagsInFlight } from '../cache/key.ts';
 import type { RefreshedFor, Refresher } from '../cache/refresher.ts';

@@ -3,9 +3,11 @@ import type { EventStream } from '../../observe/event-stream.ts';
 import type { Asker } from '../../observe/events.ts';
 import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Clock } from '../../scheduling/clock.ts';
-import type { Budget, Slot, SlotRequest } from '../budget/budget.ts';
+import type { Budget } from '../budget/budget.ts';
+import type { Slot } from '../budget/key-budget-store.ts';
 import { classOf, nameWithoutClass } from '../budget/law/callers.ts';
 import type { Lane } from '../budget/law/document.ts';
+import type { SlotRequest } from '../budget/queue.ts';
 import { FallbackWillDo } from '../fallback.ts';
 import { type Caller, laneOf, namedInBudget } from '../operation.ts';
 import type { Receipt } from '../receipt.ts';
@@ -219,8 +221,7 @@ export class Waiters<T> implements SlotRequest {
     if (!this.#isOfBulk(waiter) && this.#isPromotable) budget.promote(this, namedInBudget(caller));
     if (this.#state !== 'queued') return waiter.answer;
     const { patienceMs } = waiter;
-    if (patienceMs === 0) budget.sendNow(this);
-    if (this.#state === 'queued') this.#beginWaiting(waiter, this.#estimateFor(waiter), patienceMs);
+    this.#beginWaiting(waiter, this.#estimateFor(waiter), patienceMs);
     return waiter.answer;
   }
 

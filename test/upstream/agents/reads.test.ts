@@ -30,7 +30,7 @@ async function createWorld(maxCallsPerMinute: number | null = null) {
     await Promise.all(paths.map((path) => world.reader.read(read(path), person())));
   };
   const budget = () => [...world.client.budgets][0];
-  const queued = () => [budget()?.queuedIn('interactive'), budget()?.queuedIn('bulk')];
+  const queued = () => [budget()?.queued.interactive, budget()?.queued.bulk];
   return { ...world, agent, budget, exhaust, job, person, queued, sent };
 }
 
@@ -112,11 +112,11 @@ describe('A read of a class without weight', () => {
     const reading = errorOf(reader.read(read('a'), access));
     const joined = reader.read(read('a'), job());
     await clock.advance(0);
-    expect(budget()?.waitingCallers).toMatchObject([{ caller: 'bot', callerClass: 'agent' }]);
+    expect(budget()?.shown.waitingCallers).toMatchObject([{ caller: 'bot', callerClass: 'agent' }]);
     stop.abort(new Error('stopped'));
     await reading;
     expect(queued()).toEqual([0, 1]);
-    expect(budget()?.waitingCallers).toEqual([]);
+    expect(budget()?.shown.waitingCallers).toEqual([]);
     await clock.advance(2 * MINUTE_MS);
     await joined;
     expect(sent.at(-1)).toMatchObject({ caller: 'jo', callerClass: 'default' });

@@ -153,7 +153,7 @@ describe('Classes of callers', () => {
     for (let second = 0; second < 12 * 60; second += 1) {
       for (let n = 0; n < 10; n += 1) await ask(1, callerInClass(`bot ${n}`, 'agent'));
       if (second % 3 === 0) await ask(1, `person ${second % 5}`);
-      if (second >= 2 * 60) waited += budget.queuedIn('interactive');
+      if (second >= 2 * 60) waited += budget.queued.interactive;
       await pass(1000);
     }
     expect(waited).toBe(0);

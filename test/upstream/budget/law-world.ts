@@ -60,10 +60,10 @@ export class World {
 
   /** How many requests wait in some lanes. */
   waitingIn(...lanes: readonly Lane[]): number {
-    return lanes.reduce((sum, lane) => sum + this.lanes.size(lane), 0);
+    return lanes.reduce((sum, lane) => sum + this.lanes.sizes[lane], 0);
   }
 
-  claims(options?: ClaimOptions<Want>): ClaimResult<Want> {
+  claims(options?: ClaimOptions): ClaimResult<Want> {
     const claimed = this.change((b) => claimSlots(b, this.rules, this.now, this.lanes, options));
     for (const { id, request } of claimed.granted) {
       request.id = id;

@@ -102,7 +102,7 @@ describe('A lease', () => {
     await enqueueAll({ budget, clock }, [refused]);
     expect(held.map(({ sent }) => sent.length)).toEqual([0, 0]);
     expect(budget.state).toMatchObject({ used: 1, queued: 3, remaining: 0 });
-    expect(budget.window.taken.map(({ freeInMs }) => freeInMs)).toEqual([windowMs]);
+    expect(budget.shown.window.taken.map(({ freeInMs }) => freeInMs)).toEqual([windowMs]);
     await clock.advance(1000);
     // The refused one counts, so that two go in this window and the third in the next.
     expect(log).toHaveLength(3);
@@ -158,50 +158,5 @@ describe('The reserve', () => {
       await enqueueAll({ budget, clock }, [errand()]);
     }
     expect(budget.idle).toBe(false);
-  });
-});
-
-describe('A caller that cannot wait', () => {
-  /** A key on which others were seen long ago: two requests go first, and slots are free for others. */
-  async function held(count: number) {
-    const world = createWorld();
-    const { budget, clock, errand, log } = world;
-    const about = { limit: 30, remaining: 20, resetInMs: 1000 };
-    await enqueueAll(world, [errand({ answers: [{ ...about, remaining: 29 }] })]);
-    await enqueueAll(world, [errand({ answers: [about] })]);
-    await clock.advance(20 * windowMs);
-    log.length = 0;
-    const all = world.errands(count, { latencyMs: 500 });
-    await enqueueAll({ budget, clock }, all);
-    expect(log).toHaveLength(2);
-    return { ...world, all };
-  }
-
-  test('goes once, if there are slots for all before it', async () => {
-    const { all, budget, clock, log } = await held(40);
-    // 28 are free and 38 wait: the first 28 of them are served now, as far as slots are concerned.
-    budget.sendNow(all[30] as Errand);
-    await clock.advance(0);
-    expect(log).toHaveLength(2);
-    budget.sendNow(all[29] as Errand);
-    await clock.advance(0);
-    expect(log.at(-1)?.errand).toBe(all[29]);
-    expect(log).toHaveLength(3);
-    await clock.advance(10 * windowMs);
-    expect(all.map(({ sent }) => sent.length)).toEqual(all.map(() => 1));
-    expect(mostAtOnce(log, windowMs)).toBe(30);
-  });
-
-  test('does not go while a pause lasts', async () => {
-    const { errand, errands, budget, clock, log, begin } = createWorld();
-    await begin();
-    await enqueueAll({ budget, clock }, [errand({ answers: [refusal(7000), silent] })]);
-    const [waiting] = errands(1);
-    enqueue(budget, waiting as Errand);
-    budget.sendNow(waiting as Errand);
-    // Nor is its turn spent on that, which would put it before others.
-    expect(waiting?.turns).toBe(0);
-    await clock.advance(6999);
-    expect(log).toHaveLength(1);
   });
 });

@@ -96,6 +96,6 @@ describe('The queue', () => {
   test('leaves the refreshes where they are when none is allowed', () => {
     const queue = new Turns(job('f', 'refresh'));
     expect(queue.next(false)).toBeUndefined();
-    expect(queue.lanes.size('refresh')).toBe(1);
+    expect(queue.lanes.sizes.refresh).toBe(1);
   });
 });

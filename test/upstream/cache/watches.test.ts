@@ -112,8 +112,8 @@ describe('What is watched', () => {
     const watches = names(60).flatMap((name) => [world.watch(name), world.watch(name)]);
     await world.clock.advance(2 * TTL);
     const [budget] = world.client.budgets;
-    expect(budget?.queuedIn('refresh')).toBeGreaterThan(10);
-    expect(budget?.queuedIn('refresh')).toBeLessThanOrEqual(refreshesOf(world));
+    expect(budget?.queued.refresh).toBeGreaterThan(10);
+    expect(budget?.queued.refresh).toBeLessThanOrEqual(refreshesOf(world));
     for (const watch of watches.filter((_, n) => n % 2 === 0)) watch.end();
     expect(world.client.refresher.watches.size).toBe(60);
     for (const watch of watches) {
@@ -121,7 +121,7 @@ describe('What is watched', () => {
       watch.end();
     }
     expect(world.client.refresher.watches.size).toBe(0);
-    expect(budget?.queuedIn('refresh')).toBe(0);
+    expect(budget?.queued.refresh).toBe(0);
     world.log.length = 0;
     await world.clock.advance(3_600_000);
     expect(world.calls()).toEqual([]);

@@ -128,9 +128,9 @@ describe('A job', () => {
     const reading = reader.read(read('a'), job(clock.now(), { signal: stop.signal }));
     const [budget] = [...client.budgets];
     await clock.advance(0);
-    expect(budget?.queuedIn('bulk')).toBe(1);
+    expect(budget?.queued.bulk).toBe(1);
     stop.abort(new Error('stopped'));
-    expect(budget?.queuedIn('bulk')).toBe(0);
+    expect(budget?.queued.bulk).toBe(0);
     await expect(reading).rejects.toThrow('stopped');
     await clock.advance(120_000);
     expect(upstream.log).toHaveLength(30);
@@ -157,7 +157,7 @@ describe('A job', () => {
     await clock.advance(0);
     const [budget] = [...client.budgets];
     // The last slot is left to people.
-    expect(budget?.queuedIn('bulk')).toBe(1);
+    expect(budget?.queued.bulk).toBe(1);
     const access = person({ name: 'mia' });
     const both = await Promise.all([reading, reader.read(read('a'), access)]);
     expect(both[0]).toEqual(both[1]);
@@ -182,7 +182,7 @@ describe('A job', () => {
     const ended = Promise.resolve(reader.read(read('a'), access)).catch((error: unknown) => error);
     await clock.advance(0);
     const [budget] = [...client.budgets];
-    const queued = () => [budget?.queuedIn('interactive'), budget?.queuedIn('bulk')];
+    const queued = () => [budget?.queued.interactive, budget?.queued.bulk];
     expect(queued()).toEqual(maxWaitMs > 60_000 ? [1, 0] : [0, 1]);
     stop.abort(new Error('stopped'));
     expect(await ended).toBeInstanceOf(Error);
@@ -204,7 +204,7 @@ describe('A job', () => {
     stop.abort(new Error('stopped'));
     await left;
     const [budget] = [...client.budgets];
-    expect([budget?.queuedIn('interactive'), budget?.queuedIn('bulk')]).toEqual([1, 0]);
+    expect([budget?.queued.interactive, budget?.queued.bulk]).toEqual([1, 0]);
     await clock.advance(61_000);
     expect(await reading).toEqual(await stays);
   });
@@ -218,7 +218,7 @@ describe('A job', () => {
     const joined = reader.read(read('a'), job(clock.now()));
     await clock.advance(0);
     const [budget] = [...client.budgets];
-    expect([budget?.queuedIn('interactive'), budget?.queuedIn('bulk')]).toEqual([1, 0]);
+    expect([budget?.queued.interactive, budget?.queued.bulk]).toEqual([1, 0]);
     await clock.advance(61_000);
     expect(await joined).toEqual(await reading);
     expect(sent.at(-1)).toMatchObject({ caller: 'mia', lane: 'interactive' });

@@ -1,4 +1,4 @@
-import { FIRST_ABREAST, type KeyBudget, type Rules } from './document.ts';
+import { FIRST_ABREAST, type KeyBudget, type Lane, type Rules } from './document.ts';
 import { used } from './slots.ts';
 
 /** This many windows after a sign of a co-tenant, requests are sent in parallel again. */
@@ -16,22 +16,17 @@ const PROBE_MS = 1000;
  */
 
 /**
- * Milliseconds for which the next request waits for the responses of `wire` others; 0 if it may be sent. A write does not wait for reads that are probes.
+ * Milliseconds for which the next request waits for the responses of `wire` others; 0 if it may be sent. A write does not
+ * wait for reads that are probes.
  */
 export function cautionMs(
   b: KeyBudget,
   rules: Rules,
   now: number,
-  next: { readonly isWrite: boolean; readonly wire: number },
+  { lane, wire }: { readonly lane: Lane; readonly wire: number },
 ): number {
-  const most = allowed(b, rules, now, next.wire) + (next.isWrite ? 1 : 0);
-  if (next.wire < most) return 0;
+  if (wire < allowed(b, rules, now, wire) + (lane === 'write' ? 1 : 0)) return 0;
   return Math.max(0, (b.caution.oneMoreAt ?? now) - now);
-}
-
-/** Whether requests are held because some would be refused, and not only because a response is pending. */
-export function isStrict(b: KeyBudget, rules: Rules, now: number): boolean {
-  return b.caution.blind || coTenantAbout(b, rules, now);
 }
 
 /** Records a request that is sent while `wire` others are in flight. */
@@ -72,18 +67,12 @@ export function coTenantSeen(b: KeyBudget, rules: Rules, now: number): void {
 function allowed(b: KeyBudget, rules: Rules, now: number, wire: number): number {
   const { abreast, blind, coTenantAt } = b.caution;
   if (blind) return coTenantAt === null ? FIRST_ABREAST : 1;
-  if (coTenantAt === null) return Infinity;
+  if (!coTenantAbout(b, rules, now)) return Infinity;
   const sideBySide = wire === 0 && isSilent(b, now) ? FIRST_ABREAST : abreast;
-  if (coTenantAbout(b, rules, now)) return Math.min(sideBySide, mostAbreast(b, wire));
-  // A co-tenant that was silent for long may be active again: one successful response shows that it is not.
-  return sideBySide === FIRST_ABREAST ? FIRST_ABREAST : Infinity;
-}
-
-/** Half of the remaining requests: the other half is for co-tenants' requests that arrive before ours. */
-function mostAbreast(b: KeyBudget, wire: number): number {
-  if (!b.caution.remainingHeard) return FIRST_ABREAST;
+  if (!b.caution.remainingHeard) return Math.min(sideBySide, FIRST_ABREAST);
+  // The other half of the remaining requests is for those of co-tenants that arrive before ours.
   const free = Math.max(0, b.limit - used(b));
-  return Math.max(1, Math.ceil((free + wire) / 2));
+  return Math.min(sideBySide, Math.max(1, Math.ceil((free + wire) / 2)));
 }
 
 function coTenantAbout({ caution }: KeyBudget, { windowMs }: Rules, now: number): boolean {

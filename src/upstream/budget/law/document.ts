@@ -6,9 +6,9 @@ export interface Rules {
   readonly limit: number;
   readonly windowMs: number;
   /** Shares of the limit that are reserved, see `Reserves`; absent for none. */
-  readonly reserves?: ReservedShares;
+  readonly reserves?: ReservedShares | undefined;
   /** The classes of callers; absent if there are none. */
-  readonly classes?: CallerClasses;
+  readonly classes?: CallerClasses | undefined;
   /** Number of requests per minute that jobs get although others wait, see `jobDueMs`; absent for none. */
   readonly jobsMinPerMinute?: number;
 }
@@ -19,28 +19,6 @@ export interface ReservedShares {
   readonly writes: number;
   /** For callers that have sent nothing in the window. */
   readonly newcomers: number;
-}
-
-/** The minimum rate of jobs if no other is configured, in requests per minute. */
-const JOBS_MIN_PER_MINUTE = 2;
-
-/** Creates the rules of a key. */
-export function newRules(own: {
-  readonly limit: number;
-  readonly windowMs: number;
-  readonly reserves?: ReservedShares | undefined;
-  readonly classes?: CallerClasses | undefined;
-  /** 2 by default. */
-  readonly jobsMinPerMinute?: number | undefined;
-}): Rules {
-  const { classes, jobsMinPerMinute = JOBS_MIN_PER_MINUTE, limit, reserves, windowMs } = own;
-  return {
-    limit,
-    windowMs,
-    jobsMinPerMinute,
-    ...(reserves && { reserves }),
-    ...(classes && classes.size > 0 && { classes }),
-  };
 }
 
 /**
@@ -112,12 +90,12 @@ interface JobTurns {
 
 /** How many slots all others have used. */
 export interface UseOfOthers {
-  /** In each of the latest windows that ended at a turn of a job, the latest last. */
-  readonly counts: readonly number[];
-  /** When the latest of them ended. */
+  /** In a window, smoothed. */
+  readonly expected: number;
+  /** When the latest of these windows ended, at a turn of a job. */
   readonly at: number;
-  /** The variance of the number in a window that the times of the slots suggest, at the latest turn of a job. */
-  readonly spread: number;
+  /** The variance of the number that the times of the slots suggest, at the latest turn of a job. */
+  readonly variance: number;
 }
 
 /**

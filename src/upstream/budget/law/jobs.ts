@@ -1,5 +1,5 @@
+import { perWindow } from './callers.ts';
 import type { KeyBudget, Rules, UseOfOthers } from './document.ts';
-import { perWindow } from './quotas.ts';
 
 /*
  * The lane `bulk` has the requests of jobs, and the reads of classes without weight. They use what is left: one at a time
@@ -13,10 +13,9 @@ import { perWindow } from './quotas.ts';
 const MOST_OF_LIMIT = 1 / 4;
 /** Slots that were left count for the minimum rate of this number of windows at most. */
 const MOST_AHEAD_WINDOWS = 5;
-/** Number of windows in which the use of others is observed. */
-const OBSERVED_WINDOWS = 6;
-/** This many of them are sufficient to know how the use varies from one to the next. */
-const COUNTED_WINDOWS = 4;
+/** The weight of a window in the use of others, and the number of windows after which that is forgotten. */
+const SMOOTHED = 1 / 4;
+const FORGOTTEN_WINDOWS = 12;
 /** Fewer gaps between slots do not show their pace. */
 const LEAST_GAPS = 3;
 /** The variance is at most this multiple of the use. */
@@ -58,33 +57,26 @@ export function needOfOthers(
   rules: Rules,
   now: number,
 ): { readonly expected: number; readonly deviation: number } {
-  const { counts, spread } = knownUse(b, rules, now) ?? observed(b, rules, now);
-  const expected = Math.max(usedByOthers(b), meanOf(counts));
-  // By then, the counts show whether slots are used several at a time.
-  const ofWindow = counts.length < COUNTED_WINDOWS ? spread : Math.min(spread, expected);
-  const variance = Math.min(Math.max(ofWindow, varianceOf(counts)), MOST_VARIANCE * expected);
+  const known = knownUse(b, rules, now) ?? observed(b, rules, now);
+  const expected = Math.max(usedByOthers(b), known.expected);
+  const variance = Math.min(known.variance, MOST_VARIANCE * expected);
   return { expected, deviation: Math.sqrt(variance) };
 }
 
-/** The number of slots in a window that all others use on average. */
-export function othersPerWindow(b: KeyBudget, rules: Rules, now: number): number {
-  return meanOf(observed(b, rules, now).counts);
-}
-
 /** What is known of the use of others, with that of the window that ends now. */
-function observed(b: KeyBudget, rules: Rules, now: number): UseOfOthers {
+export function observed(b: KeyBudget, rules: Rules, now: number): UseOfOthers {
   const times = timesOfOthers(b);
-  const spread = spreadOf(times);
+  const variance = spreadOf(times);
   const known = knownUse(b, rules, now);
-  if (!known) return { counts: [times.length], at: now, spread };
-  if (now - known.at < rules.windowMs) return { ...known, spread };
-  const counts = [...known.counts, times.length].slice(-OBSERVED_WINDOWS);
-  return { counts, at: now, spread };
+  if (!known) return { expected: times.length, at: now, variance };
+  if (now - known.at < rules.windowMs) return { ...known, variance };
+  const expected = known.expected + SMOOTHED * (times.length - known.expected);
+  return { expected, at: now, variance };
 }
 
 /** What was known of the use of others at the latest slot of a job; `undefined` if that is too old. */
 function knownUse({ jobs }: KeyBudget, { windowMs }: Rules, now: number): UseOfOthers | undefined {
-  const isOld = jobs && now - jobs.others.at > 2 * OBSERVED_WINDOWS * windowMs;
+  const isOld = jobs && now - jobs.others.at > FORGOTTEN_WINDOWS * windowMs;
   return isOld ? undefined : jobs?.others;
 }
 
@@ -114,17 +106,6 @@ function spreadOf(times: readonly number[]): number {
   if (gaps.length < LEAST_GAPS || mean === 0) return times.length;
   const squares = gaps.map((gap) => (gap - mean) ** 2);
   return (times.length * meanOf(squares)) / mean ** 2;
-}
-
-/**
- * The variance of these numbers by the differences between one and the next, without the largest: that can be the begin
- * or the end of a working day.
- */
-function varianceOf(counts: readonly number[]): number {
-  const squares = counts
-    .slice(1)
-    .map((count, index) => (count - (counts[index] ?? count)) ** 2 / 2);
-  return meanOf(squares.sort((one, other) => one - other).slice(0, -1));
 }
 
 function meanOf(values: readonly number[]): number {

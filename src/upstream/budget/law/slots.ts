@@ -30,14 +30,14 @@ export interface Room {
   readonly jobs: number;
 }
 
-/** The claimable slots, with the requests in flight. */
-export function roomOf(b: KeyBudget): Room {
+/** The claimable slots, with the requests in flight; `taken` is the number of slots of requests. */
+export function roomOf(b: KeyBudget, taken = b.held.length + b.answered.length): Room {
   let [jobs, wire] = [0, 0];
   for (const { bulk, lengthy } of b.held) {
     if (bulk) jobs += 1;
     if (!lengthy) wire += 1;
   }
-  return { free: b.limit - used(b), wire, jobs };
+  return { free: b.limit - taken - coTenants(b) - heldBack(b), wire, jobs };
 }
 
 /** Adds a slot for a request that is sent now. */

@@ -1,9 +1,8 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { TakenSlot } from '../../../../src/upstream/budget/budget.ts';
+import { Budget } from '../../../../src/upstream/budget/budget.ts';
 import { callerInClass } from '../../../../src/upstream/budget/law/callers.ts';
-import { MemoryStore } from '../../../../src/upstream/budget/memory-store.ts';
-import { QueuedBudget } from '../../../../src/upstream/budget/queued-budget.ts';
+import type { TakenSlot } from '../../../../src/upstream/budget/shown.ts';
 import { Errand, enqueueAll, keySlots, type Sent } from '../../../support/errands.ts';
 import { rounds } from '../../../support/rounds.ts';
 import { VirtualClock } from '../../../support/virtual-clock.ts';
@@ -52,7 +51,7 @@ describe('Estimates for a class without weight', () => {
           }
           const estimate = budget.estimate('interactive', caller);
           const available = budget.availableTo('interactive', caller);
-          const isNext = budget.queuedIn('bulk') === 0 && !budget.window.taken.some(isJobOut);
+          const isNext = budget.queued.bulk === 0 && !budget.shown.window.taken.some(isJobOut);
           const isAlone = isNext && budget.state.queued === 0;
           const [asked, count] = [clock.now(), world.log.length];
           const last = errand({ lane: 'bulk', caller, latencyMs });
@@ -80,15 +79,12 @@ describe('Estimates for a class without weight', () => {
   async function besidePeople(jobsMinPerMinute: number, waiting: number) {
     const clock = new VirtualClock().rule();
     const limits = { limit: 30, windowMs, jobsMinPerMinute, classes };
-    const budget = new QueuedBudget(
+    const budget = new Budget({
+      upstream: 'LINKS',
       clock,
-      new MemoryStore({
-        upstream: 'LINKS',
-        clock,
-        ...limits,
-        saved: keySlots(clock, windowMs),
-      }),
-    );
+      ...limits,
+      saved: keySlots(clock, windowMs),
+    });
     const world = { budget, clock, log: [] as Sent[] };
     const errands = (count: number, options: ConstructorParameters<typeof Errand>[1]) =>
       Array.from({ length: count }, () => new Errand(world, { latencyMs, ...options }));
@@ -125,10 +121,10 @@ describe('Estimates for a class without weight', () => {
     expect(budget.estimate('interactive', OTHER)).toBe(windowMs - 5 * latencyMs);
     expect(budget.estimate('interactive', AGENT)).toBe(windowMs - 2 * latencyMs);
     expect(budget.estimate('interactive', 'a')).toBe(0);
-    expect(budget.waiting(9).map(({ leavesInMs }) => leavesInMs)).toEqual(
+    expect(budget.shown.waiting(9).map(({ leavesInMs }) => leavesInMs)).toEqual(
       [5, 4, 3].map((n) => windowMs - n * latencyMs),
     );
-    expect(budget.waitingCallers).toMatchObject([
+    expect(budget.shown.waitingCallers).toMatchObject([
       { caller: 'bot', callerClass: 'agent', count: 3 },
     ]);
   });

@@ -45,11 +45,11 @@ describe('A forecast of jobs', () => {
   test('counts what waits already, and changes nothing', async () => {
     const { budget, job, log } = await begun(30);
     await job(60);
-    const [queued, sent] = [budget.queuedIn('bulk'), log.length];
+    const [queued, sent] = [budget.queued.bulk, log.length];
     const before = JSON.stringify(budget.state);
     expect(budget.bulkForecastMs({ calls: 20, callerClass: BULK_CLASS })).toBeLessThan(windowMs);
     expect(budget.bulkForecastMs({ calls: 60, callerClass: BULK_CLASS })).toBeGreaterThan(windowMs);
-    expect([budget.queuedIn('bulk'), log.length]).toEqual([queued, sent]);
+    expect([budget.queued.bulk, log.length]).toEqual([queued, sent]);
     expect(JSON.stringify(budget.state)).toBe(before);
   });
 

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { Budget } from '../../../../src/upstream/budget/budget.ts';
 import { callerInClass } from '../../../../src/upstream/budget/law/callers.ts';
-import { MemoryStore } from '../../../../src/upstream/budget/memory-store.ts';
-import { QueuedBudget } from '../../../../src/upstream/budget/queued-budget.ts';
 import { Errand, enqueueAll, keySlots, type Sent } from '../../../support/errands.ts';
 import { VirtualClock } from '../../../support/virtual-clock.ts';
 import { classesOf, createWorld, refusal, windowMs } from '../world.ts';
@@ -34,16 +33,19 @@ describe('The lane of jobs', () => {
     const { budget, errand, job } = world;
     const ofJobs = job(2).map((each) => Object.assign(each, { isForJobs: true }));
     await enqueueAll(world, [...ofJobs, errand({ lane: 'refresh', caller: '' })]);
-    expect(budget.queuedIn('bulk')).toBe(2);
+    expect(budget.queued.bulk).toBe(2);
     expect(budget.state.queued).toBe(3);
-    expect(budget.waiting(10).map(({ lane, leavesInMs }) => [lane, leavesInMs])).toEqual([
+    expect(budget.shown.waiting(10).map(({ lane, leavesInMs }) => [lane, leavesInMs])).toEqual([
       ['refresh', null],
       ['bulk', null],
       ['bulk', null],
     ]);
-    expect(budget.waiting(10).at(-1)).toMatchObject({ caller: 'someone', callerClass: 'bulk' });
-    expect(budget.waitingCallers).toEqual([]);
-    expect(budget.window.taken.map(({ owner }) => owner)).toEqual(Array(9).fill('bulk'));
+    expect(budget.shown.waiting(10).at(-1)).toMatchObject({
+      caller: 'someone',
+      callerClass: 'bulk',
+    });
+    expect(budget.shown.waitingCallers).toEqual([]);
+    expect(budget.shown.window.taken.map(({ owner }) => owner)).toEqual(Array(9).fill('bulk'));
   });
 
   test('does not count where slots can be spared', async () => {
@@ -51,7 +53,7 @@ describe('The lane of jobs', () => {
     await world.begin();
     const paused = world.errand({ lane: 'bulk', caller: JOB, latencyMs: windowMs });
     await enqueueAll(world, [paused, world.errand({ lane: 'bulk', caller: JOB })]);
-    expect(world.budget.queuedIn('bulk')).toBe(1);
+    expect(world.budget.queued.bulk).toBe(1);
     expect(world.budget.idle).toBe(true);
   });
 
@@ -83,7 +85,7 @@ describe('The lane of jobs', () => {
     await enqueueAll(world, [first as Errand, second as Errand]);
     expect(budget.cancel(first as Errand)).toBe(true);
     expect(budget.cancel(first as Errand)).toBe(false);
-    expect(budget.queuedIn('bulk')).toBe(1);
+    expect(budget.queued.bulk).toBe(1);
     await clock.advance(2 * windowMs);
     expect(log.map(({ errand }) => errand)).not.toContain(first);
     expect(second?.sent).toHaveLength(1);
@@ -141,15 +143,12 @@ describe('The lane of jobs', () => {
     const sentIn = async (jobsMinPerMinute: number): Promise<number> => {
       const clock = new VirtualClock().rule();
       const limits = { limit: 30, windowMs, jobsMinPerMinute };
-      const budget = new QueuedBudget(
+      const budget = new Budget({
+        upstream: 'LINKS',
         clock,
-        new MemoryStore({
-          upstream: 'LINKS',
-          clock,
-          ...limits,
-          saved: keySlots(clock, windowMs),
-        }),
-      );
+        ...limits,
+        saved: keySlots(clock, windowMs),
+      });
       const log: Sent[] = [];
       const world = { budget, clock, log };
       const errands = (count: number, options: ConstructorParameters<typeof Errand>[1]) =>
