@@ -5,7 +5,7 @@ import { PostgresServer } from '../support/postgres-server.ts';
 import { type Household, type Member, openHousehold } from '../support/two-processes.ts';
 import { type Figure, percentile, record } from './report/measurement.ts';
 import { Connection, load } from './throughput/load.ts';
-import { DASHBOARD, plain, post } from './throughput/requests.ts';
+import { DASHBOARD, otherAliases, plain, post } from './throughput/requests.ts';
 
 const CONNECTIONS = 32;
 const SECONDS = 1.5;
@@ -47,6 +47,7 @@ it('owner', async () => {
     await askInTurns(places);
     const figures = places.slice(1).flatMap((each) => costOver(none, each));
     figures.push(...(await forwarded(folder)));
+    figures.push(...(await restarted()));
     places.forEach(({ name }, at) => {
       if (at === 0) return;
       const value = (restMb[at] ?? Number.NaN) - (restMb[0] ?? 0);
@@ -55,7 +56,7 @@ it('owner', async () => {
     });
     record({
       bench: 'owner',
-      about: `Reads and writes through processes on no store, the embedded one and PostgreSQL, by turns: medians of ${SINGLE} requests. Cached responses through the owner and through a process that forwards to it, over ${CONNECTIONS} connections: medians of ${ROUNDS} rounds.`,
+      about: `Reads and writes through processes on no store, the embedded one and PostgreSQL, by turns: medians of ${SINGLE} requests. Cached responses through the owner and through a process that forwards to it, over ${CONNECTIONS} connections, and through the first and the second process on a folder: medians of ${ROUNDS} rounds.`,
       figures,
     });
   } finally {
@@ -140,6 +141,46 @@ async function forwarded({ house, owner }: Place): Promise<Figure[]> {
       target: { atMost: 1 },
     },
   ];
+}
+
+/** What a process answers that is the second on its folder, over what one answers that is the first. */
+async function restarted(): Promise<Figure[]> {
+  const other = otherAliases();
+  const kinds = {
+    'repeated requests': () => post(plain, DASHBOARD),
+    'texts never seen before': () => post(plain, other()),
+  };
+  const [fresh, used] = [await openHousehold(), await openHousehold()];
+  try {
+    const before = await used.join();
+    const connection = new Connection(portOf(before));
+    await connection.answer(post(plain, DASHBOARD));
+    connection.end();
+    await before.stop();
+    const [first, second] = [portOf(await fresh.join()), portOf(await used.join())];
+    const figures: Figure[] = [];
+    for (const [kind, next] of Object.entries(kinds)) {
+      const ratios: number[] = [];
+      for (let round = -1; round < ROUNDS; round += 1) {
+        const rates: number[] = [];
+        for (const port of [first, second]) {
+          const done = await load({ port, connections: CONNECTIONS, seconds: SECONDS, next });
+          rates.push(done.answers / done.seconds);
+        }
+        if (round >= 0) ratios.push((rates[1] ?? 0) / (rates[0] ?? 0));
+      }
+      const label = `${kind} to the second process on a folder, over the first`;
+      figures.push({
+        label,
+        value: percentile(ratios, 0.5),
+        digits: 2,
+        target: { atLeast: 0.9 },
+      });
+    }
+    return figures;
+  } finally {
+    await Promise.all([fresh.close(), used.close()]);
+  }
 }
 
 function memoryMb({ running }: Member): number {

@@ -69,9 +69,7 @@ const NOTHING_STAYS = {
   LINKS_RATE_LIMIT: '1000',
   LINKS_RATE_WINDOW_MS: '1000',
   CACHE_MAX_BYTES: '1',
-  'ttl.account': '1',
-  'ttl.channels': '1',
-  'ttl.channelItems': '1',
+  TTLS: '{"account": 1, "channels": 1, "channelItems": 1}',
 };
 
 /** One dashboard: when it was asked for, by `performance.now()`, and what it took, in milliseconds. */

@@ -19,9 +19,7 @@ const AUDIENCE = 'links-market-gateway';
 /** What all gateways have in common: nothing of the dashboard has to be refreshed while it is measured. */
 const everywhere = {
   LOG_LEVEL: 'warn',
-  'ttl.account': '3600000',
-  'ttl.channels': '3600000',
-  'ttl.channelItems': '3600000',
+  TTLS: '{"account": 3600000, "channels": 3600000, "channelItems": 3600000}',
 };
 
 /** Gateways of every configuration that a row needs, each started when it is first asked for. */
