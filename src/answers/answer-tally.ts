@@ -1,10 +1,6 @@
 import type { Viewer } from '../auth/viewer.ts';
-import {
-  type BulkOptions,
-  copiedName,
-  type EventStream,
-  emitInBulk,
-} from '../observe/event-stream.ts';
+import { copiedName } from '../observe/callers.ts';
+import { type BulkOptions, type EventStream, emitInBulk } from '../observe/event-stream.ts';
 import type { EventRows, SavedKind } from '../observe/events.ts';
 import { addSaved, type SavedKinds, type ServedKind } from '../upstream/receipt.ts';
 import type { RememberedAnswer } from './remembered-answers.ts';

@@ -10,7 +10,6 @@ import {
   specifiedRules,
   validate,
 } from 'graphql';
-import { operationName } from '../answers/operation-name.ts';
 import { BadUserInput, GatewayError } from '../errors.ts';
 import type { GraphContext } from '../graph/context.ts';
 import type { KeyedFields } from '../graph/keyed/keyed-fields.ts';
@@ -25,7 +24,7 @@ import { type DryRuns, planned } from './dry-runs.ts';
 import type { OperationTexts } from './limits/operation-texts.ts';
 import { selectsSecret } from './limits/selects-secret.ts';
 import type { MaskError } from './mask-error.ts';
-import { idempotentFieldsRule, keysOfOperation } from './operation-keys.ts';
+import { idempotentFieldsRule, keysOfOperation, operationName } from './operation-keys.ts';
 import { emitOperation, newObservation, noteResult } from './plugins/use-observation.ts';
 
 /** How an operation is executed that does not come as a request of its own. */

@@ -1,5 +1,4 @@
 import { DEFAULT_CLASS } from '../auth/caller-class.ts';
-import { copiedName } from './event-stream.ts';
 
 /** A caller as it is named in the log and in the console. */
 export interface NamedCaller {
@@ -34,4 +33,13 @@ export function callerOfKey(key: string): NamedCaller {
   const end = key.indexOf(' ');
   const caller = key.slice(end + 1);
   return end > 0 ? { caller, callerClass: key.slice(0, end) } : { caller };
+}
+
+/** Maximum length of a stored name: callers choose operation names, identity providers choose caller names. */
+const LONGEST_NAME = 64;
+
+/** A name of bounded length, for storage. It is a copy, because a part of a text keeps the whole text in memory. */
+export function copiedName(name: string): string {
+  const short = name.length <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME - 1)}…`;
+  return Buffer.from(short, 'utf8').toString('utf8');
 }

@@ -106,12 +106,3 @@ export function emitReadsInBulk(options: BulkOptions): void {
     },
   });
 }
-
-/** Maximum length of a stored name: callers choose operation names, identity providers choose caller names. */
-const LONGEST_NAME = 64;
-
-/** A name of bounded length, for storage. It is a copy, because a part of a text keeps the whole text in memory. */
-export function copiedName(name: string): string {
-  const short = name.length <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME - 1)}…`;
-  return Buffer.from(short, 'utf8').toString('utf8');
-}

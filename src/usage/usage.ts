@@ -1,11 +1,7 @@
 import { DEFAULT_CLASS } from '../auth/caller-class.ts';
 import { BadUserInput } from '../errors.ts';
-import {
-  type BulkOptions,
-  copiedName,
-  type EventReader,
-  emitInBulk,
-} from '../observe/event-stream.ts';
+import { copiedName } from '../observe/callers.ts';
+import { type BulkOptions, type EventReader, emitInBulk } from '../observe/event-stream.ts';
 import type { EventRows } from '../observe/events.ts';
 import type { Scrub } from '../observe/log/scrub.ts';
 import { jsonIn } from '../storage/json.ts';
@@ -49,12 +45,6 @@ export interface UsageTerms {
   readonly caller?: string | undefined;
 }
 
-/** A request that was counted, and where. */
-interface CountedRequest {
-  readonly usage: DayUsage;
-  readonly row: CountedRow;
-}
-
 /**
  * Counts who has sent how many upstream requests, and how many were avoided, by day, caller, class, operation and
  * resource. A request counts when it is sent, for the caller that causes it. The store has each row of a day. Costs no
@@ -64,7 +54,11 @@ export class Usage implements EventReader {
   readonly #options: UsageOptions;
   /** Called after each avoided request: those are saved within a minute. */
   readonly #savedLater: () => void;
-  readonly #sent = new WeakMap<EventRows['requestSent'], CountedRequest>();
+  /** Where the requests in flight are counted. */
+  readonly #sent = new WeakMap<
+    EventRows['requestSent'],
+    { readonly usage: DayUsage; readonly row: CountedRow }
+  >();
   #today: DayUsage;
   #hasComplained = false;
 
@@ -91,7 +85,8 @@ export class Usage implements EventReader {
   requestSent(request: EventRows['requestSent']): void {
     const { asker, caller, callerClass, resource, upstream } = request;
     const operation = asker ? (asker.operation ?? UNNAMED) : UNNAMED;
-    const counted = this.#add({
+    const usage = this.#ofToday();
+    const row = usage.add({
       upstream,
       resource,
       callerClass: callerClass ?? REFRESHES,
@@ -100,7 +95,7 @@ export class Usage implements EventReader {
       calls: 1,
       saved: 0,
     });
-    this.#sent.set(request, counted);
+    this.#sent.set(request, { usage, row });
     this.#save();
   }
 
@@ -118,8 +113,9 @@ export class Usage implements EventReader {
       caller: this.#shown(caller),
       operation: this.#shown(operation ?? UNNAMED),
     };
+    const usage = this.#ofToday();
     for (const { count, resource, upstream } of kinds) {
-      this.#add({ ...key, upstream, resource, calls: 0, saved: count * times });
+      usage.add({ ...key, upstream, resource, calls: 0, saved: count * times });
     }
     this.#savedLater();
   }
@@ -169,14 +165,15 @@ export class Usage implements EventReader {
     this.#save();
   }
 
-  #add(row: UsageRow): CountedRequest {
+  /** The usage of the current day. */
+  #ofToday(): DayUsage {
     const { today } = this;
     if (today > this.#today.day) {
       this.#save();
       this.#today = new DayUsage(today, this.#today.nextId);
       this.#removeOld();
     }
-    return { usage: this.#today, row: this.#today.add(row) };
+    return this.#today;
   }
 
   #save(usage = this.#today): void {

@@ -10,7 +10,6 @@ import {
   type OperationDefinitionNode,
 } from 'graphql';
 import type { FetchAPI } from 'graphql-yoga';
-import { operationName } from '../../answers/operation-name.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { BadUserInput } from '../../errors.ts';
 import type { GraphContext } from '../../graph/context.ts';
@@ -20,12 +19,13 @@ import { waitsOf } from '../../jobs/retries.ts';
 import type { LiveHub } from '../../live/hub.ts';
 import type { LiveRun, RunResult } from '../../live/live-run.ts';
 import type { LiveStream } from '../../live/stream.ts';
-import { copiedName } from '../../observe/event-stream.ts';
+import { copiedName } from '../../observe/callers.ts';
 import type { Asker } from '../../observe/events.ts';
 import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Contexts } from '../context.ts';
 import { documentOf, type LiveOperation, liveOperationOf } from '../live-operation.ts';
 import type { MaskError } from '../mask-error.ts';
+import { operationName } from '../operation-keys.ts';
 import { shownError } from '../operations.ts';
 import type { ServerContext } from '../request-record.ts';
 

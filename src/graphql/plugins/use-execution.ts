@@ -1,5 +1,4 @@
 import { type DocumentNode, type GraphQLSchema, getOperationAST, OperationTypeNode } from 'graphql';
-import { operationName } from '../../answers/operation-name.ts';
 import type { RememberedAnswers } from '../../answers/remembered-answers.ts';
 import { liveDirective } from '../../graph/directives/directives.ts';
 import type { KeyedFields } from '../../graph/keyed/keyed-fields.ts';
@@ -9,7 +8,7 @@ import { documentFor, type Part, withLast } from '../delivery.ts';
 import { type DryRuns, planned } from '../dry-runs.ts';
 import type { OperationTexts } from '../limits/operation-texts.ts';
 import { selectsSecret } from '../limits/selects-secret.ts';
-import { keysOfOperation } from '../operation-keys.ts';
+import { keysOfOperation, operationName } from '../operation-keys.ts';
 import type { GatewayPlugin } from '../request-record.ts';
 import { type LiveOptions, openLive } from './live-answer.ts';
 

@@ -1,10 +1,10 @@
 import { type DocumentNode, type GraphQLFormattedError, getOperationAST } from 'graphql';
-import { operationName } from '../../answers/operation-name.ts';
 import { shownClass } from '../../observe/callers.ts';
 import type { BulkOptions } from '../../observe/event-stream.ts';
 import type { OperationRecord } from '../../observe/events.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import { CANCELED } from '../mask-error.ts';
+import { operationName } from '../operation-keys.ts';
 import type { GatewayPlugin, Observation, RequestRecord } from '../request-record.ts';
 
 /** What is known of an operation that begins now. `signal` aborts when its caller hangs up. */

@@ -1,7 +1,7 @@
 import { type UpstreamName, upstreamTitle } from '../../errors.ts';
 import type { Clock } from '../../scheduling/clock.ts';
-import { callerKey, keptCaller } from '../callers.ts';
-import { copiedName, type EventReader } from '../event-stream.ts';
+import { callerKey, copiedName, keptCaller } from '../callers.ts';
+import type { EventReader } from '../event-stream.ts';
 import type { EventRows } from '../events.ts';
 import { EventLog, type LoggedEvent } from './event-log.ts';
 import { type Amounts, HOUR, MINUTE_MS, Minutes } from './minutes.ts';
