@@ -224,12 +224,6 @@ export class UpstreamFailure extends GatewayError {
   }
 }
 
-/** Rows that may be the result of a write with an unknown outcome. */
-interface CandidateRows {
-  readonly resource: Resource;
-  readonly ids: readonly number[];
-}
-
 /** `OUTCOME_UNKNOWN`: it is not known whether a write has happened. */
 export class OutcomeUnknown extends GatewayError {
   override readonly name = 'OutcomeUnknown';
@@ -261,7 +255,8 @@ interface OutcomeUnknownOptions {
     /** Global ids. */
     readonly candidates?: readonly string[];
   };
-  readonly candidates?: CandidateRows;
+  /** Rows that may be the result of a write with an unknown outcome. */
+  readonly candidates?: { readonly resource: Resource; readonly ids: readonly number[] };
   readonly cause?: unknown;
 }
 

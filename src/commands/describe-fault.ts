@@ -3,14 +3,8 @@ import { ListenError } from '../http/socket/listen.ts';
 import { visibleText } from '../visible-text.ts';
 import { CommandError, exitCode, UsageError } from './faults.ts';
 
-/** What a process that fails says, and the code that it ends with. */
-interface CommandFailure {
-  readonly text: string;
-  readonly code: number;
-}
-
 /** A sentence for a failure that a person can fix; the stack for a bug of ours. */
-export function describeFault(error: unknown): CommandFailure {
+export function describeFault(error: unknown): { readonly text: string; readonly code: number } {
   const failure = (text: string, code: number) => ({ text: visibleText(text), code });
   if (error instanceof UsageError) return failure(`${error.message} Try --help.`, exitCode.usage);
   if (error instanceof ConfigError) return failure(error.message, exitCode.usage);

@@ -20,19 +20,16 @@ const WAITING_SHOWN = 50;
 /** Callers that are shown of those who wait. */
 const CALLERS_SHOWN = 5;
 
-/** What an upstream grants each key unless it says otherwise. */
-interface GrantedLimit {
-  readonly rateLimit: number;
-  readonly rateWindowMs: number;
-}
-
 /** The sources of the states of the upstreams. */
 interface UpstreamParts {
   readonly clock: Clock;
   readonly clients: readonly Client[];
   readonly health: Health;
   readonly history: History;
-  readonly limits: Readonly<Record<UpstreamName, GrantedLimit>>;
+  /** What an upstream grants each key unless it says otherwise. */
+  readonly limits: Readonly<
+    Record<UpstreamName, { readonly rateLimit: number; readonly rateWindowMs: number }>
+  >;
   readonly scrub: Scrub;
 }
 

@@ -123,6 +123,9 @@ builder.mutationType({
     'All writes, in the order of the operation: a field that fails is null, with an error, and those after it are executed. Each field validates its input, then sends 1 upstream request. After its response, all reads return the changed data. Selected result fields that the upstream response does not contain are read separately, at the cost of that read; they are null if the object has been deleted by then. `extensions.messages` of the response contains what the API said about each successful write.',
 });
 
+/** The types of the schema, for references to them. */
+export type SchemaTypes = typeof builder.$inferSchemaTypes;
+
 /** Names and descriptions of a connection and its edge, for `t.connection`. */
 export function connectionOf(
   name: string,

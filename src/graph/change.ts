@@ -1,6 +1,6 @@
 import type { InputObjectRef, ObjectRef } from '@pothos/core';
 import type { Known, List, Row, Write } from '../upstream/request.ts';
-import { builder } from './builder.ts';
+import { builder, type SchemaTypes } from './builder.ts';
 import { InputChecks } from './checks.ts';
 import type { GraphContext } from './context.ts';
 import { DeletedRef, refusals, resultOf } from './result.ts';
@@ -9,9 +9,8 @@ import {
   Conflict,
   type Expectation,
   expectationOf,
+  type Values,
 } from './rows/expectation.ts';
-
-type Types = typeof builder.$inferSchemaTypes;
 
 /** The argument that `builder.mutationFields` passes to its callback. */
 type MutationFields = Parameters<Parameters<typeof builder.mutationFields>[0]>[0];
@@ -22,7 +21,7 @@ interface InputTexts<Input> {
   readonly result: string;
   readonly description: string;
   /** The type of the argument, and its description. */
-  readonly input: readonly [type: InputObjectRef<Types, Input>, description: string];
+  readonly input: readonly [type: InputObjectRef<SchemaTypes, Input>, description: string];
 }
 
 interface ChangeOptions<Shape, Input, Checked> extends InputTexts<Input> {
@@ -34,7 +33,7 @@ interface ChangeOptions<Shape, Input, Checked> extends InputTexts<Input> {
 /** A mutation that checks its input, and then sends 1 upstream request. */
 export function changeField<Shape, Input, Checked>(
   t: MutationFields,
-  type: ObjectRef<Types, Shape>,
+  type: ObjectRef<SchemaTypes, Shape>,
   { check, description, input, result, send }: ChangeOptions<Shape, Input, Checked>,
 ) {
   return t.field({
@@ -50,12 +49,9 @@ export function changeField<Shape, Input, Checked>(
   });
 }
 
-/** The values of an argument `expected`, by member. */
-type Values = Readonly<Record<string, unknown>>;
-
 /** The argument `expected` of an update. */
 interface Expected<R extends Row> {
-  readonly type: InputObjectRef<Types, Values>;
+  readonly type: InputObjectRef<SchemaTypes, Values>;
   /** Checks the argument, and makes its expectation. */
   readonly expect: (checks: InputChecks, given: Values | null | undefined) => Expectation<R> | null;
 }
@@ -99,7 +95,7 @@ interface UpdateOptions<R extends Row, Input> extends InputTexts<Input> {
  */
 export function updateField<R extends Row, Input>(
   t: MutationFields,
-  type: ObjectRef<Types, Known<R>>,
+  type: ObjectRef<SchemaTypes, Known<R>>,
   list: List<R>,
   { anyOf = [], check, description, expected, input, result, write }: UpdateOptions<R, Input>,
 ) {

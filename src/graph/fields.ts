@@ -1,16 +1,15 @@
 import type { EnumRef } from '@pothos/core';
 import { type AtOnce, andThen } from '../scheduling/at-once.ts';
 import type { Known, List, Row } from '../upstream/request.ts';
-import { builder } from './builder.ts';
+import { builder, type SchemaTypes } from './builder.ts';
 import type { GraphContext } from './context.ts';
 
-type Types = typeof builder.$inferSchemaTypes;
-type ObjectFields<Shape> = PothosSchemaTypes.ObjectFieldBuilder<Types, Shape>;
+type ObjectFields<Shape> = PothosSchemaTypes.ObjectFieldBuilder<SchemaTypes, Shape>;
 /** What makes the fields of a type of objects, or of an interface. */
 export type FieldsOf<Shape> =
   | ObjectFields<Shape>
-  | PothosSchemaTypes.InterfaceFieldBuilder<Types, Shape>;
-type Field = ReturnType<ObjectFields<unknown>['field']>;
+  | PothosSchemaTypes.InterfaceFieldBuilder<SchemaTypes, Shape>;
+type GraphField = ReturnType<ObjectFields<unknown>['field']>;
 
 /** The values of each type that members can be shown as; with `!`, it is never null. */
 interface Scalars {
@@ -38,7 +37,7 @@ export function shown<Shape, const N extends Notation>(
   t: FieldsOf<Shape>,
   type: N,
   members: Described<Shape, N>,
-): Record<string, Field> {
+): Record<string, GraphField> {
   return fieldsFor(t, type, members, (member) => (row) => row[member as keyof Shape]);
 }
 
@@ -48,7 +47,7 @@ export function shownLazily<R extends Row, Shape extends Known<R>, const N exten
   list: List<R>,
   type: N,
   members: Described<R, N>,
-): Record<string, Field> {
+): Record<string, GraphField> {
   return fieldsFor(t, type, members, (member) => lazily(list, member as keyof R & string));
 }
 
@@ -57,7 +56,7 @@ function fieldsFor<Shape>(
   notation: Notation,
   members: Readonly<Record<string, string | undefined>>,
   resolverOf: (member: string) => (row: Shape, args: unknown, context: GraphContext) => unknown,
-): Record<string, Field> {
+): Record<string, GraphField> {
   const type = notation.startsWith('[')
     ? (['String'] as ['String'])
     : (notation.replace('!', '') as Exclude<ScalarName, '[String!]'>);
@@ -94,8 +93,8 @@ export function renamedTime<Shape>(
   [name, before]: readonly [name: string, before: string],
   description: string,
   resolve: (row: Shape, args: unknown, context: GraphContext) => AtOnce<string | null | undefined>,
-): Record<string, Field> {
-  const time = (says: object): Field =>
+): Record<string, GraphField> {
+  const time = (says: object): GraphField =>
     (t as ObjectFields<unknown>).field({ type: 'DateTime', resolve, ...says } as never);
   return {
     [name]: time({ description: `${description} Costs no extra upstream request.` }),
@@ -108,7 +107,7 @@ export function createdTime<Shape>(
   t: FieldsOf<Shape>,
   resolve: Parameters<typeof renamedTime<Shape>>[3],
   what = 'Creation time',
-): Record<string, Field> {
+): Record<string, GraphField> {
   const description = `${what}; null if the API does not provide it.`;
   return renamedTime(t, ['createdAt', 'date'], description, resolve);
 }
@@ -118,12 +117,12 @@ export function enumOf<V extends string>(
   name: string,
   description: string,
   values: Readonly<Record<V, string>>,
-): EnumRef<Types, V> {
+): EnumRef<SchemaTypes, V> {
   const described = Object.entries<string>(values).map(([value, says]) => {
     return [value, { description: says }] as const;
   });
   return builder.enumType(name, {
     description,
     values: Object.fromEntries(described),
-  }) as EnumRef<Types, string> as EnumRef<Types, V>;
+  }) as EnumRef<SchemaTypes, string> as EnumRef<SchemaTypes, V>;
 }

@@ -1,6 +1,6 @@
 import type { ObjectRef } from '@pothos/core';
 import type { List, Row } from '../upstream/request.ts';
-import { builder } from './builder.ts';
+import { builder, type SchemaTypes } from './builder.ts';
 import { parseId } from './ids/global-id.ts';
 
 /** The cost of a lookup in a list of which the API has no single read. */
@@ -25,7 +25,7 @@ interface LookupTexts {
  */
 export function lookupField<Shape extends object, R extends Row & Shape>(
   name: string,
-  type: ObjectRef<typeof builder.$inferSchemaTypes, Shape>,
+  type: ObjectRef<SchemaTypes, Shape>,
   list: List<R>,
   { cost = BY_PAGES, from = 'links', what, whose }: LookupTexts,
 ): void {

@@ -151,8 +151,6 @@ export const DeletedRef = builder.objectRef<Deleted>('Deleted').implement({
   }),
 });
 
-type ErrorClass = new (...args: never[]) => Error;
-
 /** The errors that any mutation can return. */
 export const refusals = [InvalidInput, UpstreamRejected];
 
@@ -160,7 +158,11 @@ export const refusals = [InvalidInput, UpstreamRejected];
  * Options of a mutation that returns a union: the changed object of `type`, or the errors that a form can show.
  * `name` is the union's.
  */
-export function resultOf<T>(type: T, name: string, errors: readonly ErrorClass[] = refusals) {
+export function resultOf<T>(
+  type: T,
+  name: string,
+  errors: readonly (new (...args: never[]) => Error)[] = refusals,
+) {
   return {
     type,
     // One field that fails must not hide the results of those before it.

@@ -34,11 +34,12 @@ interface Upstream {
   readonly key: Pick<OwnKey, 'credential'>;
 }
 
-/** Both APIs as one operation reads them. */
-type OpenSources = Pick<GraphContext, 'links' | 'market'>;
-
 /** Opens both APIs for one operation. */
-export type Sources = (viewer: Viewer, caller: Caller, mode?: ExecutionMode) => OpenSources;
+export type Sources = (
+  viewer: Viewer,
+  caller: Caller,
+  mode?: ExecutionMode,
+) => Pick<GraphContext, 'links' | 'market'>;
 
 /** Opens both APIs for callers: with the viewer's own key if there is one, otherwise with the gateway's. */
 export function createSources(links: Upstream, market: Upstream): Sources {

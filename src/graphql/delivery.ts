@@ -11,9 +11,6 @@ import type { GatewayPlugin } from './request-record.ts';
 /** The types of an incremental response, in this gateway's order of preference. */
 const PARTS = ['multipart/mixed', 'text/event-stream'] as const;
 
-/** A type of an incremental response. */
-type PartsType = (typeof PARTS)[number];
-
 /**
  * The format of the parts, by each of its names: `{"incremental":[{"data":…,"path":…}],"hasNext":…}`, as
  * GraphQL's draft had it in August 2022. Apollo's clients name it or another; urql's and most of
@@ -45,7 +42,7 @@ export function isAcceptable(accept: string): boolean {
  * The type of incremental response that a client with this `Accept` header supports; `null` if there is none, or
  * it prefers JSON. A wildcard does not count: a client that supports incremental responses names the type.
  */
-function acceptedParts(accept: string | null): PartsType | null {
+function acceptedParts(accept: string | null): (typeof PARTS)[number] | null {
   if (accept === null) return null;
   const spoken = PARTS.flatMap((type) => {
     const [range] = rangesNaming(accept, type, ({ parameters }) => parameters.every(isSpoken));
@@ -71,8 +68,6 @@ export type Part = ExecutionResult & {
   readonly incremental?: readonly ExecutionResult[];
   readonly completed?: readonly Pick<ExecutionResult, 'errors'>[];
 };
-
-type ResultPayload = Parameters<NonNullable<GatewayPlugin['onResultProcess']>>[0];
 
 const wholes = new WeakMap<DocumentNode, DocumentNode>();
 
@@ -107,7 +102,10 @@ export function withoutParts(document: DocumentNode): DocumentNode {
  * Sends a response in the type that its client prefers, if Yoga would not: parts as the named type with the
  * supported format, a whole response by the qualities, and JSON to a client that names incremental types only.
  */
-export function setWantedType(payload: ResultPayload, accept: string | null): void {
+export function setWantedType(
+  payload: Parameters<NonNullable<GatewayPlugin['onResultProcess']>>[0],
+  accept: string | null,
+): void {
   const { result } = payload;
   if (Symbol.asyncIterator in result) {
     // Yoga compares the type alone, and selects the other one if both are named.

@@ -26,16 +26,14 @@ interface JobRunsOptions {
 /** The state in which a job stops, and why. */
 type JobEnd = Pick<JobRecord, 'error' | 'state'>;
 
-/** A job that is executed, or waits for its time. */
-interface JobRun {
-  readonly stop: AbortController;
-  readonly ended: Promise<void>;
-}
-
 /** Runs jobs in the background. */
 export class JobRuns {
   readonly #options: JobRunsOptions;
-  readonly #runs = new Map<StoredJob, JobRun>();
+  /** A job that is executed, or waits for its time. */
+  readonly #runs = new Map<
+    StoredJob,
+    { readonly stop: AbortController; readonly ended: Promise<void> }
+  >();
   #isDrained = false;
 
   constructor(options: JobRunsOptions) {

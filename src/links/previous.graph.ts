@@ -1,5 +1,5 @@
 import type { ObjectRef } from '@pothos/core';
-import { builder } from '../graph/builder.ts';
+import { builder, type SchemaTypes } from '../graph/builder.ts';
 import { type Described, type FieldsOf, shown } from '../graph/fields.ts';
 import { AccountRef, AccountStatusRef } from './account/account.graph.ts';
 import type { Account } from './account/account.ts';
@@ -17,8 +17,6 @@ import { QrCodeRef } from './content/qr-code.graph.ts';
 import type { QrCode } from './content/qr-code.ts';
 import { slugOf } from './slug.ts';
 
-type PreviousTypes = typeof builder.$inferSchemaTypes;
-
 /** The shown members of a row before an update, by their type, each with its description. */
 type Before<R> = {
   readonly [T in 'String' | 'Int' | 'Boolean']?: Described<R, T>;
@@ -31,7 +29,7 @@ const FREE = 'Costs no upstream request.';
  * and mix the two.
  */
 function addPrevious<R extends object>(
-  of: ObjectRef<PreviousTypes, unknown>,
+  of: ObjectRef<SchemaTypes, unknown>,
   description: string,
   members: Before<R>,
   others: (t: FieldsOf<R>) => ReturnType<typeof shown> = () => ({}),

@@ -29,19 +29,13 @@ const linksLists: readonly List<Row>[] = [
   users(),
 ];
 
-/** The lists of both APIs; `null` for one that is not configured. */
-interface AllLists {
-  readonly links: Lists | null;
-  readonly market: Lists | null;
-}
-
 /** The gateway's own keys. */
 type KeysOfApis = Readonly<Record<UpstreamName, { readonly credential: Credential }>>;
 
 /** The reads that `HISTORY_WATCH` names, of the APIs that are configured. */
 export function dailyReads(
   watch: readonly string[],
-  { links, market }: AllLists,
+  { links, market }: { readonly links: Lists | null; readonly market: Lists | null },
   keys: KeysOfApis,
 ): DailyRead[] {
   const reads = linksLists.flatMap((list) => (links ? ofList(list, links, keys) : []));

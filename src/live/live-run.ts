@@ -1,15 +1,10 @@
 import type { Clock } from '../scheduling/clock.ts';
 import { OTHERS_MS, type WatchedReads } from './watched-reads.ts';
 
-/** A result as it is sent. */
-interface ResultDocument {
-  readonly data: unknown;
-  readonly errors?: readonly object[];
-}
-
 /** The result of a run. */
 export interface RunResult {
-  readonly document: ResultDocument;
+  /** A result as it is sent. */
+  readonly document: { readonly data: unknown; readonly errors?: readonly object[] };
   /** Its cost, as `extensions.upstream`. */
   readonly upstream: object;
   /**

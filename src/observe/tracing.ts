@@ -22,19 +22,13 @@ export interface Tracing {
   readonly within: NonNullable<EventStream['within']>;
 }
 
-/** A span that has begun. */
-interface Begun {
-  readonly span: Span;
-  readonly inside: Context;
-}
-
 /** Creates spans for events. */
 export function createTracing(clock: Clock): Tracing {
   const tracer = trace.getTracer('links-market-gateway');
   /** The context in which a request has arrived: what follows can run in that of another. */
   const arrivals = new WeakMap<object, Context>();
   /** By the object of the operation, or of the upstream request. */
-  const begun = new WeakMap<object, Begun>();
+  const begun = new WeakMap<object, { readonly span: Span; readonly inside: Context }>();
   const begin = (of: object, span: Span, parent: Context): void => {
     begun.set(of, { span, inside: trace.setSpan(parent, span) });
   };

@@ -6,15 +6,13 @@ import type { Metrics } from '../observe/metrics/metrics.ts';
 import { inBackground } from '../scheduling/at-once.ts';
 import type { GatewayState } from './readiness.ts';
 
-/** Access to `/metrics` and the console: this machine only, or all callers. */
-type MetricsAccess = 'local' | 'open';
-
 /**
  * The pages `/livez` (the process runs), `/readyz` (requests should be sent here), `/metrics`, and those
  * of the console, to which `/status` leads. They answer GET and HEAD, and cost no upstream call. Besides, `/probe`.
  */
 export function operatorRoutes(options: {
-  readonly access: MetricsAccess;
+  /** Access to `/metrics` and the console: this machine only, or all callers. */
+  readonly access: 'local' | 'open';
   readonly metrics: Pick<Metrics, 'render'>;
   /** The handlers of the console's paths. */
   readonly console: Readonly<Record<string, Handler>>;

@@ -1,17 +1,13 @@
 import { FairQueue } from './fair-queue.ts';
 import { loopTurns } from './loop-turns.ts';
 
-/** A task that waits. */
-interface WaitingTask {
-  readonly enter: () => void;
-}
-
 /**
  * Runs one task at a time, with the owners of waiting tasks in turn. It is for tasks that compute for long in many
  * pieces: the pieces of several together would hold the event loop.
  */
 export class OneAtATime {
-  readonly #waiting = new FairQueue<WaitingTask>();
+  /** A task that waits. */
+  readonly #waiting = new FairQueue<{ readonly enter: () => void }>();
   #isRunning = false;
 
   /** Runs a task of an owner when it is its turn; rejects with its error. */

@@ -4,12 +4,6 @@ import type { PageContents } from '../upstream/request.ts';
 /** Lists whose pages are remembered. */
 const LISTS_REMEMBERED = 2000;
 
-/** A page of a list, and when it was requested, on `clock.now()`. */
-interface PageSeen {
-  readonly contents: PageContents;
-  readonly askedAt: number;
-}
-
 /** Pages of a list that were requested since a time: how many rows each has. */
 interface Round {
   readonly total: number | null;
@@ -29,7 +23,10 @@ export class ListRounds {
    * Records a page of a list without filters. If it completes the pages, returns since when all of them were
    * requested, on `clock.now()`; otherwise `null`.
    */
-  seen(owner: string, { askedAt, contents }: PageSeen): number | null {
+  seen(
+    owner: string,
+    { askedAt, contents }: { readonly contents: PageContents; readonly askedAt: number },
+  ): number | null {
     const { isLast, number, path, rows, total } = contents;
     const key = `${owner} ${path}`;
     let round = this.#rounds.get(key);

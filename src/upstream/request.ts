@@ -154,11 +154,8 @@ export interface Write<T> extends Call<T> {
    */
   readonly guard?: () => Promise<void>;
   /** What to do if its response was lost; `null` if it must not be repeated, and nothing shows whether it has happened. */
-  readonly evidence: Evidence<T> | null;
+  readonly evidence: (Repeatable<T> | Creation<T>) | null;
 }
-
-/** What to do about a write whose response was lost. */
-type Evidence<T> = Repeatable<T> | Creation<T>;
 
 /** A second request has the same effect as the first: with the same idempotency key, it is sent again. */
 export interface Repeatable<T> {

@@ -1,12 +1,11 @@
 import type { ArgBuilder as AnyArgBuilder, EnumRef } from '@pothos/core';
 import { BadUserInput } from '../../errors.ts';
 import type { Row } from '../../upstream/request.ts';
-import { builder } from '../builder.ts';
+import { builder, type SchemaTypes } from '../builder.ts';
 import { fold } from './fold.ts';
 
-type Types = typeof builder.$inferSchemaTypes;
 /** Makes the arguments of a field. */
-export type ArgBuilder = AnyArgBuilder<Types>;
+export type ArgBuilder = AnyArgBuilder<SchemaTypes>;
 /** Arguments of a field, by name. */
 export type Args = Record<string, ReturnType<ArgBuilder>>;
 /** Their values. */
@@ -47,7 +46,7 @@ export function flagFilter<R extends Row>(
 /** Rows with a value of an enum. */
 export function choiceFilter<R extends Row, V extends string>(
   name: string,
-  type: EnumRef<Types, V>,
+  type: EnumRef<SchemaTypes, V>,
   of: (row: R) => V | null | undefined,
   description: string,
 ): ListFilter<R> {

@@ -1,7 +1,7 @@
 import type { ObjectRef } from '@pothos/core';
 import type { WindowArguments } from '../../upstream/lists/window.ts';
 import type { List, Row } from '../../upstream/request.ts';
-import { builder, connectionOf } from '../builder.ts';
+import { builder, connectionOf, type SchemaTypes } from '../builder.ts';
 import type { GraphContext } from '../context.ts';
 import type { ArgBuilder, Args, Given } from './filters.ts';
 import { type ListTable, type ListTableOptions, listTable } from './list-table.ts';
@@ -29,7 +29,7 @@ export function connectionArgs<R extends Row>(arg: ArgBuilder, table: ListTable<
 /** Adds a list to the queries, as a connection; `list` is a function if arguments of its own select the list. */
 export function listField<Shape, R extends Row & Shape>(
   name: string,
-  type: ObjectRef<typeof builder.$inferSchemaTypes, Shape>,
+  type: ObjectRef<SchemaTypes, Shape>,
   list: List<R> | ((given: Given) => List<R>),
   { description, upstream = 'links', args, ...options }: ListFieldOptions<NoInfer<R>>,
 ): void {

@@ -1,7 +1,7 @@
 import type { EnumRef, InputRef } from '@pothos/core';
 import type { ListOrder, ListView } from '../../upstream/lists/views/view.ts';
 import type { Row } from '../../upstream/request.ts';
-import { builder } from '../builder.ts';
+import { builder, type SchemaTypes } from '../builder.ts';
 import { enumOf } from '../fields.ts';
 import type { ArgBuilder, Args, Given, ListFilter } from './filters.ts';
 import { fold } from './fold.ts';
@@ -94,18 +94,15 @@ function orderInput<R extends Row>(
   order: ListTableOptions<R>['order'],
   cost: string,
 ): InputRef<GivenOrder> {
-  const FieldRef: EnumRef<typeof builder.$inferSchemaTypes, string> = builder.enumType(
-    `${typename}OrderField`,
-    {
-      description: `A value by which ${rows} are sorted. Texts are sorted without regard to case and accents, in all languages alike. ${cost}`,
-      values: Object.fromEntries(
-        Object.entries(order).map(([name, { description }]) => [
-          name,
-          { description: `${description} Costs the same as any other order.` },
-        ]),
-      ),
-    },
-  );
+  const FieldRef: EnumRef<SchemaTypes, string> = builder.enumType(`${typename}OrderField`, {
+    description: `A value by which ${rows} are sorted. Texts are sorted without regard to case and accents, in all languages alike. ${cost}`,
+    values: Object.fromEntries(
+      Object.entries(order).map(([name, { description }]) => [
+        name,
+        { description: `${description} Costs the same as any other order.` },
+      ]),
+    ),
+  });
   return builder.inputType(`${typename}Order`, {
     description: `An order of ${rows}. ${cost}`,
     fields: (t) => ({

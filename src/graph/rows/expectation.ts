@@ -39,7 +39,7 @@ export interface ComparedMember<R extends Row> {
 }
 
 /** Values of members by name. */
-type Values = { readonly [name: string]: unknown };
+export type Values = { readonly [name: string]: unknown };
 
 /**
  * Makes the expectation of a mutation's argument `expected`: `null` that a member has no value, an omitted one any; `null` without

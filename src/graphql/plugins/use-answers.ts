@@ -8,8 +8,6 @@ import { setWantedType } from '../delivery.ts';
 import type { GatewayPlugin, RequestRecord } from '../request-record.ts';
 import { liveResponse } from './live-answer.ts';
 
-type ResponsePayload = Parameters<NonNullable<GatewayPlugin['onResponse']>>[0];
-
 /** The types of a response whose bytes are its JSON: others wrap it into parts or events. */
 const BARE = /^application\/(graphql-response\+)?json\b/;
 
@@ -82,7 +80,7 @@ export function useAnswers({
  * Implements: RFC 9111 sections 5.1 and 5.2.2.6, RFC 9110 sections 8.8.1 and 8.8.3.
  */
 function setCaching(
-  payload: ResponsePayload,
+  payload: Parameters<NonNullable<GatewayPlugin['onResponse']>>[0],
   { ageSeconds, holdsSecrets, json }: RequestRecord,
 ): void {
   const { fetchAPI, request, response } = payload;

@@ -4,12 +4,10 @@ import { decodeCursor } from '../../upstream/lists/cursor.ts';
 import type { JobResult } from '../job-operations.ts';
 import { added, type ExportDocument } from './export-document.ts';
 
-type Data = Readonly<Record<string, unknown>>;
-
 /** A row of the list, as a line of the output. */
 export interface ExportedRow {
   /** The members of the row, as they were selected. */
-  readonly members: Data;
+  readonly members: Readonly<Record<string, unknown>>;
   /** The errors of its members, with paths from the row. */
   readonly errors: readonly GraphQLFormattedError[];
 }

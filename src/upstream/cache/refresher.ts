@@ -188,7 +188,7 @@ export class Refresher {
 }
 
 /** A cache entry that was read recently. */
-interface Wanted extends KeyedRead {
+interface RecentRead extends KeyedRead {
   askedAt: number;
   /** Longest interval between two recent reads, in milliseconds. */
   gapMs: number;
@@ -215,7 +215,7 @@ const GAP_ROUNDS = 2;
 export class Interest {
   readonly #clock: Clock;
   /** Only reads count as use here. */
-  readonly #wanted = new BoundedMap<Wanted>({
+  readonly #wanted = new BoundedMap<RecentRead>({
     max: REMEMBERED,
     maxShare: HEAVIEST / REMEMBERED,
     weigh: (_key, { read }) => 1 + Math.floor(readLength(read) / 1000),
@@ -255,7 +255,7 @@ export class Interest {
    * The entries in use by readers with one credential. The more there are, the longer a round of refreshing all
    * takes, at one every `perRefreshMs`, and the longer an entry counts as in use without being read.
    */
-  wanted(perRefreshMs: number, { partition }: Credential): Wanted[] {
+  wanted(perRefreshMs: number, { partition }: Credential): RecentRead[] {
     const now = this.#clock.now();
     let wanted = [...this.#wanted.values()].filter(
       ({ credential }) => credential.partition === partition,

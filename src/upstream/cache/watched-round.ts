@@ -40,7 +40,7 @@ interface WatchedOfKey extends KeyedRead {
 }
 
 /** The position of a key in its line. */
-interface Place {
+interface LinePlace {
   readonly place: number;
   /** The caller whose turn it uses. */
   readonly caller: string;
@@ -73,7 +73,7 @@ export class WatchedRound {
   readonly #turns = new WatcherTurns();
   /** The entries that were due at the last scan, by partition, in order, and the position of each key. */
   #lines = new Map<string, readonly KeyedRead[]>();
-  #places = new Map<string, Place>();
+  #places = new Map<string, LinePlace>();
 
   constructor(options: WatchedRoundOptions) {
     this.#options = options;

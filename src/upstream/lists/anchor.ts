@@ -54,7 +54,7 @@ export function* findPlace<R extends Row>(
 
 /** The page with a position of a list as it was counted before, and one that shows the page size. */
 function* formerPage<R extends Row>(
-  position: Position,
+  position: PagedIndex,
   pages: Pages<R>,
 ): Steps<{ page: ListPage<R>; place: Place; sample: ListPage<R> }> {
   let place = rebase(position, pages.perPage ?? position.perPage);
@@ -259,10 +259,13 @@ function upFrom(first: number, count: number): number[] {
 }
 
 /** A position, and the page size that it refers to. */
-type Position = Pick<Cursor, 'index' | 'page' | 'perPage'>;
+type PagedIndex = Pick<Cursor, 'index' | 'page' | 'perPage'>;
 
 /** A position in pages of another size. */
-function rebase({ page, index, perPage }: Position, actual: number): Place {
+function rebase(
+  { page, index, perPage }: Pick<Cursor, 'index' | 'page' | 'perPage'>,
+  actual: number,
+): Place {
   if (perPage === actual) return { page, index };
   return placeOfOffset((page - 1) * perPage + index, actual);
 }

@@ -26,12 +26,6 @@ export interface ReceivedPage {
   readonly as: 'new' | 'again' | 'adopted';
 }
 
-/** The latest response for a page. */
-interface KnownPage {
-  readonly digest: string;
-  readonly arrival: PageArrival;
-}
-
 /**
  * Checks whether the pages of one list, read at different times, are consistent: if other clients add or delete rows
  * in between, a row can be on two pages or on none. The older page is then read again. The number of such reads is
@@ -47,7 +41,8 @@ export class PageConsistency {
   #latest: { readonly arrival: PageArrival; askedAt?: number } | null = null;
   /** Pages that another one shows to be outdated, by their `at`; true if rows can be lost. */
   readonly #outdated = new Map<number, boolean>();
-  readonly #pages = new Map<number, KnownPage>();
+  /** The latest response for a page. */
+  readonly #pages = new Map<number, { readonly digest: string; readonly arrival: PageArrival }>();
   #spare = 0;
   #doubt = 0;
 

@@ -238,7 +238,7 @@ export type Answered<T> = { readonly feedback: Feedback } & (
 );
 
 /** One request in one slot. */
-interface Attempt<T> {
+interface SlotCall<T> {
   /** Its name on receipts. */
   readonly key: string;
   /** Whether an older response is known. */
@@ -249,21 +249,18 @@ interface Attempt<T> {
   readonly settle: (answered: Answered<T>) => Outcome<T> | null;
 }
 
-/** What sends a request. */
-interface Sending<T> {
-  readonly upstream: UpstreamName;
-  readonly waiters: Waiters<T>;
-  readonly wire: Wire;
-}
-
 /**
  * Sends a request in its slot, once that is saved: at most 1 upstream request. Resolves with the result for its waiters;
  * `null` if it was not sent, or must be repeated, and needs another slot. Never rejects.
  */
 export async function attempt<T>(
-  { upstream, waiters, wire }: Sending<T>,
+  {
+    upstream,
+    waiters,
+    wire,
+  }: { readonly upstream: UpstreamName; readonly waiters: Waiters<T>; readonly wire: Wire },
   slot: Slot,
-  { call, credential, key, renews, settle }: Attempt<T>,
+  { call, credential, key, renews, settle }: SlotCall<T>,
 ): Promise<Outcome<T> | null> {
   try {
     let fault = null as { readonly error: GatewayError } | null;

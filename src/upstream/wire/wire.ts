@@ -29,15 +29,12 @@ export interface Departing extends RequestOrigin {
 /** A request with the further members of a read. */
 type SentCall<T> = Call<T> & { readonly absentIsNull?: boolean; readonly resource?: string };
 
-/** A request that was not sent, because the circuit breaker is open. */
-interface HeldBack {
-  readonly kind: 'heldBack';
-  readonly error: GatewayError;
-}
-
 /** The outcome of a request. */
 interface SentOutcome<T> extends Omit<Exchanged<T>, 'outcome'> {
-  readonly outcome: Exchanged<T>['outcome'] | HeldBack;
+  /** A request that was not sent, because the circuit breaker is open. */
+  readonly outcome:
+    | Exchanged<T>['outcome']
+    | { readonly kind: 'heldBack'; readonly error: GatewayError };
 }
 
 /** When a request may leave. */
