@@ -43,7 +43,7 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['owner', /^owner\.ts$/],
   ['gateway', /^gateway\.ts$/],
   ['backends, servers', /^(backends|servers|shared)\.ts$/],
-  ['http', /^http\/(server|shutdown|forward|repeatable|waiting)\.ts$/],
+  ['http', /^http\/(server|shutdown|forward|relay|repeatable|waiting)\.ts$/],
   [
     'agents, files, operators, console, http/pages, http/socket',
     /^(agents|files|operators|console|http\/pages|http\/socket)\//,
@@ -199,7 +199,7 @@ describe('a library', () => {
   });
 
   it('undici is known to the wire, forwarding and the composition root', () => {
-    const allowed = /^upstream\/wire\/|^(gateway|http\/forward)\.ts$/;
+    const allowed = /^upstream\/wire\/|^(gateway|http\/(forward|relay))\.ts$/;
     expect(importersOf(/^undici/).filter((path) => !allowed.test(path))).toEqual([]);
   });
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createBackends } from '../backends.ts';
-import type { Config, Endpoint } from '../config/config.ts';
+import type { Endpoint } from '../config/apis.ts';
+import type { Config } from '../config/config.ts';
 import { endpointsOf } from '../config/endpoints.ts';
 import { createDigest } from '../digest.ts';
 import { EventStream } from '../observe/event-stream.ts';

@@ -3,23 +3,12 @@ import { type CallerClasses, parseCallerClasses, withAgents } from '../auth/call
 import { reasonOf } from '../errors.ts';
 import type { Resource } from '../resources.ts';
 import { readTextFile } from '../storage/text-file.ts';
-import { readEndpoint, readKeyless, readSandbox } from './apis.ts';
+import { type Endpoint, readEndpoint, readKeyless, readSandbox, readTtls } from './apis.ts';
 import { readAuth } from './auth.ts';
 import { EnvironmentReader, type ReadFile } from './environment.ts';
 import { readHistoryWatch } from './history-watch.ts';
 import { type Limits, usualLimits } from './limits.ts';
 import { MAX_OPERATIONS_FILE_BYTES, parseOperationsFile } from './operations-file.ts';
-import { readTtls } from './ttls.ts';
-
-/** The base URL of an upstream API, and its key. */
-export interface Endpoint {
-  /** Without a trailing slash; may carry a path prefix, so join by concatenation. */
-  readonly baseUrl: string;
-  /** A secret: never logged, never shown. */
-  readonly apiKey: string;
-  /** The file that it was read from, which may bring another one later. */
-  readonly keyFile?: string | undefined;
-}
 
 /** What both upstream APIs have in common. `endpoint` is null when the API is not configured. */
 export interface UpstreamConfig {

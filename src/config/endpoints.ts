@@ -1,4 +1,5 @@
-import type { Config, Endpoint } from './config.ts';
+import type { Endpoint } from './apis.ts';
+import type { Config } from './config.ts';
 
 /** The endpoints of both APIs; `null` for one that is not configured. */
 export interface Endpoints {

@@ -1,6 +1,5 @@
 import { reasonOf } from '../errors.ts';
-import { nearest } from './nearest-name.ts';
-import { removedSettings } from './removed-settings.ts';
+import { nearest, removedSettings } from './removed-settings.ts';
 import { isSendable, MAX_SECRET_BYTES, UNSENDABLE, withoutNewline } from './secret-text.ts';
 import { type Setting, settings } from './settings.ts';
 

@@ -3,7 +3,7 @@ import type { Digest } from '../digest.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import { LOOK_EVERY_MS, WatchedFile } from '../storage/watched-file.ts';
-import type { Endpoint } from './config.ts';
+import type { Endpoint } from './apis.ts';
 import { MAX_SECRET_BYTES, secretIn } from './secret-text.ts';
 
 /** Characters of a digest that name a key: enough to distinguish all keys of an installation. */
