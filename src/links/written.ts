@@ -2,7 +2,7 @@ import {
   asMap,
   type Decoded,
   type Fields,
-  isPresent,
+  hasField,
   type JsonObject,
   readField,
   rowId,
@@ -74,8 +74,7 @@ export function readKnown<F extends Fields>(
 ): Some<F> {
   const known: Record<string, unknown> = {};
   for (const [name, each] of Object.entries(fields)) {
-    const has = each.keys.some((key) => isPresent(object.members[key]));
-    known[name] = has ? readField(each, object) : (input[name] ?? undefined);
+    known[name] = hasField(each, object) ? readField(each, object) : (input[name] ?? undefined);
   }
   return known as Some<F>;
 }

@@ -142,6 +142,11 @@ export function readField<T>({ keys, parse, absent, expected }: Field<T>, object
   return absent;
 }
 
+/** Whether an object has a member of a field, readable or not. */
+export function hasField({ keys }: Field<unknown>, { members }: JsonObject): boolean {
+  return keys.some((key) => isPresent(members[key]));
+}
+
 /** Reads each field of a table. @throws DecodeError when a required one cannot be read. */
 export function readFields<F extends Fields>(fields: F, object: JsonObject): Decoded<F> {
   return readInto({}, fields, object) as Decoded<F>;

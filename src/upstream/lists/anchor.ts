@@ -1,7 +1,7 @@
 import type { Steps } from '../../scheduling/at-once.ts';
 import type { Row } from '../request.ts';
 import { type Cursor, NEIGHBORS } from './cursor.ts';
-import type { ListPage } from './list-page.ts';
+import type { ListPage } from './page/list-page.ts';
 import type { WalkedPages } from './read-pages.ts';
 
 /** A position between two rows of a list: before the row at `index`. */

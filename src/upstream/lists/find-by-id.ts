@@ -4,9 +4,9 @@ import { madeUpRow } from '../dry-run/stand-ins.ts';
 import { isOutage } from '../fallback.ts';
 import type { Access } from '../operation.ts';
 import type { List, Row } from '../request.ts';
-import { type ListPage, unrepeated } from './list-page.ts';
-import { PageComparison } from './page-comparison.ts';
-import { identitiesOf } from './page-read.ts';
+import { type ListPage, unrepeated } from './page/list-page.ts';
+import { PageComparison } from './page/page-comparison.ts';
+import { identitiesOf } from './page/page-read.ts';
 import type { Lists } from './pages.ts';
 
 /** Rows by id: `null` for one that does not exist, the error for one whose read failed. */

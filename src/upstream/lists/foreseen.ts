@@ -1,6 +1,6 @@
 import type { Read, Row } from '../request.ts';
 import { placeOfOffset } from './anchor.ts';
-import { pageEndOf } from './list-page.ts';
+import { pageEndOf } from './page/list-page.ts';
 import type { ListSource } from './read-pages.ts';
 import type { ListView } from './views/view.ts';
 import { DEFAULT_WINDOW, type WindowArguments } from './window.ts';

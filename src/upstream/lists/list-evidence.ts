@@ -8,8 +8,8 @@ import {
 } from '../idempotency/looks/evidence-lists.ts';
 import type { Access } from '../operation.ts';
 import type { Call, List, Page, Row } from '../request.ts';
-import { isRepeated, pageEndOf } from './list-page.ts';
 import type { Outline } from './outlines.ts';
+import { isRepeated, pageEndOf } from './page/list-page.ts';
 
 /** The pages of lists, as far as they are cached. */
 interface CachedPages {

@@ -1,8 +1,8 @@
 import { BoundedMap } from '../../bounded-map.ts';
 import type { Resource } from '../../resources.ts';
 import type { List, Row } from '../request.ts';
-import { PageConsistency } from './page-consistency.ts';
-import type { PageRead } from './page-read.ts';
+import { PageConsistency } from './page/page-consistency.ts';
+import type { PageRead } from './page/page-read.ts';
 
 /** Maximum number of remembered pages of one list: a search for a row checks all of them. */
 const MOST_PAGES = 500;

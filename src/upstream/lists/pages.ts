@@ -5,15 +5,15 @@ import type { Client } from '../client.ts';
 import type { Access, Looking } from '../operation.ts';
 import type { List, Page, Row, Write } from '../request.ts';
 import { ListEvidence } from './list-evidence.ts';
+import { type Outline, Outlines } from './outlines.ts';
 import {
   type ListPage,
   lastPageAfter,
   listPageOf,
   pageEndOf,
   surePerPageAfter,
-} from './list-page.ts';
-import { type Outline, Outlines } from './outlines.ts';
-import { PageRead, type PageReadOptions, ROWS_LEFT } from './page-read.ts';
+} from './page/list-page.ts';
+import { PageRead, type PageReadOptions, ROWS_LEFT } from './page/page-read.ts';
 
 /** Number of first pages of a list whose read objects are reused. */
 const MOST_READS = 8;

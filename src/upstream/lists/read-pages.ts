@@ -4,9 +4,9 @@ import { type Steps, takeAll, until } from '../../scheduling/at-once.ts';
 import type { Access } from '../operation.ts';
 import type { List, PageTraits, Row } from '../request.ts';
 import type { Cursor } from './cursor.ts';
-import { type ListPage, unrepeated, WHOLE } from './list-page.ts';
-import { PageComparison } from './page-comparison.ts';
-import { identitiesOf } from './page-read.ts';
+import { type ListPage, unrepeated, WHOLE } from './page/list-page.ts';
+import { PageComparison } from './page/page-comparison.ts';
+import { identitiesOf } from './page/page-read.ts';
 import type { Lists } from './pages.ts';
 import type { SortValue } from './views/view.ts';
 

@@ -2,7 +2,7 @@ import type { Steps } from '../../scheduling/at-once.ts';
 import type { Row } from '../request.ts';
 import { FIRST_PLACE, findOffset, findPlace, type Place } from './anchor.ts';
 import { type Cursor, encodeCursor, NEIGHBORS } from './cursor.ts';
-import type { ListPage } from './list-page.ts';
+import type { ListPage } from './page/list-page.ts';
 import type { WalkedPages } from './read-pages.ts';
 
 /** A row of a window, and its position. */

@@ -2,7 +2,7 @@ import { BadUserInput } from '../../errors.ts';
 import { type AtOnce, type Steps, takeSteps, until } from '../../scheduling/at-once.ts';
 import type { Row } from '../request.ts';
 import { type Cursor, decodeCursor } from './cursor.ts';
-import { WHOLE, wholePage } from './list-page.ts';
+import { WHOLE, wholePage } from './page/list-page.ts';
 import { placeholderView, placeholderWindow } from './placeholder-window.ts';
 import {
   type ListSource,

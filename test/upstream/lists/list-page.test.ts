@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { pageEndOf, totalOf } from '../../../src/upstream/lists/list-page.ts';
+import { pageEndOf, totalOf } from '../../../src/upstream/lists/page/list-page.ts';
 import type { Page, Row } from '../../../src/upstream/request.ts';
 
 /** A page of ten rows that says nothing. */

@@ -1,4 +1,4 @@
-import type { List, Page, PageArrival, Row } from '../request.ts';
+import type { List, Page, PageArrival, Row } from '../../request.ts';
 
 /** What a page says of the end of its list. */
 export interface PageEnd {

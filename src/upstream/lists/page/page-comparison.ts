@@ -1,5 +1,5 @@
-import { GatewayError, type UpstreamName, upstreamTitle } from '../../errors.ts';
-import type { ListState, PageArrival, Row } from '../request.ts';
+import { GatewayError, type UpstreamName, upstreamTitle } from '../../../errors.ts';
+import type { ListState, PageArrival, Row } from '../../request.ts';
 import type { ListPage } from './list-page.ts';
 import { type PageConsistency, statesOf } from './page-consistency.ts';
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { ListState, Page, PageArrival, Row } from '../request.ts';
+import type { ListState, Page, PageArrival, Row } from '../../request.ts';
 
 /** Maximum number of repeated reads that a list can save up. */
 const MOST_SPARE = 100;

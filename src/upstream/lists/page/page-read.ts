@@ -1,4 +1,12 @@
-import type { DecodeContext, List, Page, PageContents, PageTraits, Read, Row } from '../request.ts';
+import type {
+  DecodeContext,
+  List,
+  Page,
+  PageContents,
+  PageTraits,
+  Read,
+  Row,
+} from '../../request.ts';
 import { pageEndOf, totalOf } from './list-page.ts';
 import type { PageConsistency, ReceivedPage } from './page-consistency.ts';
 

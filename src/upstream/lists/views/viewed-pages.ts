@@ -1,6 +1,6 @@
 import { type AtOnce, andThen, type Steps, takeSteps, until } from '../../../scheduling/at-once.ts';
 import type { Row } from '../../request.ts';
-import { type ListPage, WHOLE, wholePage } from '../list-page.ts';
+import { type ListPage, WHOLE, wholePage } from '../page/list-page.ts';
 import type { ReadPages, WalkedPages } from '../read-pages.ts';
 import { type Examiner, selectRows } from './select-rows.ts';
 import { type ListView, runOf, type SortValue, shortValue } from './view.ts';

@@ -1,9 +1,9 @@
 import { type AtOnce, type Steps, takeSteps, until } from '../../../scheduling/at-once.ts';
 import type { Access } from '../../operation.ts';
 import type { List, Page, Row } from '../../request.ts';
-import { pageEndOf } from '../list-page.ts';
-import { areTorn } from '../page-comparison.ts';
-import { identitiesOf } from '../page-read.ts';
+import { pageEndOf } from '../page/list-page.ts';
+import { areTorn } from '../page/page-comparison.ts';
+import { identitiesOf } from '../page/page-read.ts';
 import type { Lists } from '../pages.ts';
 import { placeholderView } from '../placeholder-window.ts';
 import { type ListSource, PARENT_ABSENT, PLACEHOLDERS, ReadPages } from '../read-pages.ts';
