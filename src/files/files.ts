@@ -165,9 +165,9 @@ function emptyFile(): InvalidInput {
  * @throws BudgetExhausted `BUDGET_EXHAUSTED`, without a request.
  */
 function refuseLate(key: KeyState | null, { maxWaitMs }: Caller, clock: Clock): void {
-  const waitMs = Math.ceil(key?.writeInMs() ?? 0);
+  const waitMs = Math.ceil(key?.budget.estimate('write', '') ?? 0);
   if (waitMs <= maxWaitMs) return;
-  const reason = key?.exhaustedBy(maxWaitMs);
+  const reason = key?.budget.exhaustedBy(maxWaitMs);
   throw new BudgetExhausted('LINKS', waitMs, new Date(clock.wall() + waitMs), reason);
 }
 

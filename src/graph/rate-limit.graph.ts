@@ -118,7 +118,7 @@ builder.queryField('rateLimit', (t) =>
         used: state?.used ?? 0,
         resetAt: momentIn(state?.resetInMs),
         upstreamResetAt: momentIn(state?.upstreamResetInMs),
-        windowSeconds: (state?.windowMs ?? 0) / 1000,
+        windowSeconds: (state?.budget.windowMs ?? 0) / 1000,
         queued: state?.queued ?? 0,
         cost: receipt.calls(upstream),
         callerClass: state?.callerClass ?? DEFAULT_CLASS,

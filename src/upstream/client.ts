@@ -100,7 +100,10 @@ export class Client {
       clock,
       maxBudgets: options.maxKeys ?? Infinity,
       maxCallsPerOperation: options.maxCallsPerOperation,
-      budgetOf: processBudgets({ ...options, events, upstream }, slots),
+      budgetOf: processBudgets(
+        { ...options, upstream, limit: options.rateLimit, windowMs: rateWindowMs },
+        slots,
+      ),
     });
     const inFlight = new InFlight(cache);
     const wire = new Wire(options, budgets, (credential) => this.forget(credential));

@@ -1,10 +1,9 @@
-import { classRules } from '../../auth/caller-class.ts';
 import type { ExhaustedReason } from '../../errors.ts';
 import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import { type BulkNeed, departuresOf, Forecast } from './forecast.ts';
 import { type KeyBudgetOptions, KeyBudgetStore, type Slot } from './key-budget-store.ts';
-import { classOf, type QuotaUse, quotaUse } from './law/callers.ts';
+import { classOf, type QuotaUse, quotaUse, weightOf } from './law/callers.ts';
 import { type Lane, leftByRefreshes, type TurnLane } from './law/document.ts';
 import { refreshesPerWindow } from './law/pace.ts';
 import { Reserves } from './law/reserves.ts';
@@ -96,7 +95,7 @@ export class Budget {
    */
   laneOf<L extends TurnLane>(lane: L, caller: string): L | 'bulk' {
     if (lane === 'write') return lane;
-    return classRules(this.#store.rules.classes, classOf(caller)).weight === 0 ? 'bulk' : lane;
+    return weightOf(this.#store.rules, classOf(caller)) === 0 ? 'bulk' : lane;
   }
 
   /**

@@ -1,13 +1,12 @@
-import { type CallerClasses, DEFAULT_CLASS } from '../../auth/caller-class.ts';
+import { DEFAULT_CLASS } from '../../auth/caller-class.ts';
 import type { Credential } from '../../auth/credential.ts';
 import { BoundedMap } from '../../bounded-map.ts';
 import { createDigest } from '../../digest.ts';
 import { BudgetExhausted, type UpstreamName } from '../../errors.ts';
-import type { EventStream } from '../../observe/event-stream.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import { Budget } from './budget.ts';
+import type { KeyBudgetOptions } from './key-budget-store.ts';
 import { callerInClass, type QuotaUse } from './law/callers.ts';
-import type { ReservedShares } from './law/document.ts';
 import type { SavedSlots } from './saved-slots.ts';
 import type { BudgetState } from './shown.ts';
 
@@ -30,16 +29,7 @@ const OUTSIDE_REMEMBERED = 2000;
 export interface KeyState extends BudgetState {
   /** False for a caller's key that the upstream is not known to have accepted. */
   readonly accepted: boolean;
-  /** Number of slots that reads of a caller can use now. */
-  readonly availableTo: (caller: string) => number;
-  /** See `Budget.quotaOf`. */
-  readonly quotaOf: (caller: string) => QuotaUse | null;
-  /** Estimated milliseconds until a new write would be sent: plays a forecast. */
-  readonly writeInMs: () => number;
-  /** See `Budget.exhaustedBy`. */
-  readonly exhaustedBy: Budget['exhaustedBy'];
-  /** The window of the limit, in milliseconds. */
-  readonly windowMs: number;
+  readonly budget: Budget;
 }
 
 /** The state of a key for one caller. */
@@ -59,8 +49,8 @@ export function budgetOfCaller(
   }: { readonly name: string; readonly callerClass?: string | undefined },
 ): CallerBudget {
   const named = callerInClass(name, callerClass);
-  const [available, quota] = [state.availableTo(named), state.quotaOf(named)];
-  return { ...state, available, callerClass, quota };
+  const available = state.budget.availableTo('interactive', named);
+  return { ...state, available, callerClass, quota: state.budget.quotaOf(named) };
 }
 
 /**
@@ -117,13 +107,7 @@ export class Budgets implements Iterable<Budget> {
     const { ofCaller, partition } = credential;
     const known = this.#budgets.has(partition) && !this.#tried.has(partition);
     const budget = this.lookAt(credential);
-    const { state, windowMs } = budget;
-    const availableTo = (caller: string): number => budget.availableTo('interactive', caller);
-    const quotaOf = (caller: string): QuotaUse | null => budget.quotaOf(caller);
-    const exhaustedBy: Budget['exhaustedBy'] = (patienceMs) => budget.exhaustedBy(patienceMs);
-    const writeInMs = (): number => budget.estimate('write', '');
-    const accepted = known || !ofCaller;
-    return { ...state, availableTo, quotaOf, writeInMs, exhaustedBy, accepted, windowMs };
+    return { ...budget.state, accepted: known || !ofCaller, budget };
   }
 
   /** The upstream has accepted a key. */
@@ -207,19 +191,7 @@ export class Budgets implements Iterable<Budget> {
 }
 
 /** One upstream's limit for each of its keys. */
-interface KeyLimits {
-  readonly upstream: UpstreamName;
-  readonly clock: Clock;
-  readonly events: EventStream | undefined;
-  /** Requests per window and key. */
-  readonly rateLimit: number;
-  readonly rateWindowMs: number;
-  /** The reserved shares of the limit; none by default. */
-  readonly reserves?: ReservedShares | undefined;
-  /** The classes of callers; none by default. */
-  readonly classes?: CallerClasses | undefined;
-  /** See `ClientOptions`. */
-  readonly jobsMinPerMinute?: number | undefined;
+interface KeyLimits extends Omit<KeyBudgetOptions, 'saved'> {
   /** Maximum duration of a request. */
   readonly timeoutMs: number;
   /** Distinguishes a key of this installation from the same key of another. */
@@ -230,25 +202,6 @@ interface KeyLimits {
 const nameOf = createDigest('the slots of keys');
 
 /** Creates the budgets of keys, whose slots are saved across restarts. */
-export function processBudgets(
-  {
-    baseUrl,
-    classes,
-    clock,
-    events,
-    jobsMinPerMinute,
-    rateLimit,
-    rateWindowMs: windowMs,
-    reserves,
-    timeoutMs,
-    upstream,
-  }: KeyLimits,
-  slots: SavedSlots,
-): (secret: string) => Budget {
-  return (secret) => {
-    const saved = slots.of(nameOf(`${baseUrl} ${secret}`), { windowMs, timeoutMs });
-    const own = { limit: rateLimit, windowMs, reserves, classes, jobsMinPerMinute };
-    const of = { ...own, clock, events, upstream, saved };
-    return new Budget(of);
-  };
+export function processBudgets(of: KeyLimits, slots: SavedSlots): (secret: string) => Budget {
+  return (secret) => new Budget({ ...of, saved: slots.of(nameOf(`${of.baseUrl} ${secret}`), of) });
 }

@@ -1,4 +1,3 @@
-import type { CallerClasses } from '../../auth/caller-class.ts';
 import type { UpstreamName } from '../../errors.ts';
 import type { EventStream } from '../../observe/event-stream.ts';
 import type { AtOnce } from '../../scheduling/at-once.ts';
@@ -7,7 +6,7 @@ import type { Feedback } from '../wire/rate-limit-headers.ts';
 import type { BudgetView } from './forecast.ts';
 import { callerInClass, classOf, quotaUse } from './law/callers.ts';
 import { claimSlots } from './law/claim.ts';
-import { type KeyBudget, newBudget, type ReservedShares, type Rules } from './law/document.ts';
+import { type KeyBudget, newBudget, type Rules } from './law/document.ts';
 import { cancelSlot, endSlot } from './law/ended.ts';
 import { addAnswered, pausedMs, purge } from './law/slots.ts';
 import type { Queue, SlotRequest } from './queue.ts';
@@ -34,18 +33,9 @@ export interface Slot {
   end(feedback: Feedback): void;
 }
 
-/** The budget of one key. */
-export interface KeyBudgetOptions {
+/** The budget of one key; by default, `jobsMinPerMinute` is 2. */
+export interface KeyBudgetOptions extends Rules {
   readonly clock: Clock;
-  /** Requests per window. */
-  readonly limit: number;
-  readonly windowMs: number;
-  /** The reserved shares of the limit; none by default. */
-  readonly reserves?: ReservedShares | undefined;
-  /** The classes of callers; none by default. */
-  readonly classes?: CallerClasses | undefined;
-  /** See `Rules`; 2 by default. */
-  readonly jobsMinPerMinute?: number | undefined;
   /** The slots of the owners before, and those for the next one. */
   readonly saved: KeySlots;
   readonly upstream: UpstreamName;

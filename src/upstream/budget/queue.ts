@@ -1,6 +1,6 @@
-import { type CallerClasses, classRules } from '../../auth/caller-class.ts';
+import type { CallerClasses } from '../../auth/caller-class.ts';
 import { FairQueue } from '../../scheduling/fair-queue.ts';
-import { classOf } from './law/callers.ts';
+import { classOf, weightOf } from './law/callers.ts';
 import type { Lane } from './law/document.ts';
 
 /** An entry that waits for a slot. */
@@ -161,14 +161,15 @@ export class Queue<W extends Waiting> {
     const all = [...this.#classes.values()];
     for (const of of all.sort((one, other) => tagOf(one) - tagOf(other))) {
       if (turns !== 'bulk' && of.weight > 0 !== (turns === 'weighted')) continue;
+      const tag = tagOf(of);
       const writesFirst = of.writesInARow < WRITES_IN_A_ROW;
       for (const lane of turns === 'bulk' ? BULK : writesFirst ? WRITE_FIRST : READ_FIRST) {
         const line = of.lines[lane];
         const entry = line.size > 0 ? takeFrom(line, mayGo) : undefined;
         if (!entry) continue;
         this.sizes[lane] -= 1;
-        this.#latest[turns] = tagOf(of);
-        of.tags[turns] = this.#latest[turns] + (turns === 'weighted' ? 1 / of.weight : 1);
+        this.#latest[turns] = tag;
+        of.tags[turns] = tag + (turns === 'weighted' ? 1 / of.weight : 1);
         const readsWait = lane === 'write' && of.lines.interactive.size > 0;
         if (lane !== 'bulk') of.writesInARow = readsWait ? of.writesInARow + 1 : 0;
         return entry;
@@ -183,7 +184,7 @@ export class Queue<W extends Waiting> {
     if (known) return known;
     const line = (): Line<W> => ({ again: [], callers: new FairQueue({ alike: true }), size: 0 });
     const lines = { write: line(), interactive: line(), bulk: line() };
-    const { weight } = classRules(this.#rules.classes, name);
+    const weight = weightOf(this.#rules, name);
     const of = { weight, lines, tags: { weighted: 0, without: 0, bulk: 0 }, writesInARow: 0 };
     this.#classes.set(name, of);
     return of;

@@ -1,5 +1,5 @@
 import type { AtOnce } from '../../scheduling/at-once.ts';
-import { type Clock, momentOf } from '../../scheduling/clock.ts';
+import { type Clock, type Moment, momentOf } from '../../scheduling/clock.ts';
 import type { StoreError } from '../../store/engine.ts';
 import type { Store } from '../../store/store.ts';
 import { CO_TENANT_REMEMBERED_WINDOWS } from './law/caution.ts';
@@ -134,16 +134,17 @@ export class SavedSlots {
 
   #begin(key: string, timeoutMs: number, lengthy: boolean, callerClass?: string): SavedSlot {
     const { clock, keepMs, store } = this.#options;
-    this.#expire(this.#ended, keepMs + MARGIN_MS);
+    const moment = momentOf(clock);
+    this.#expire(this.#ended, moment.now - keepMs - MARGIN_MS);
     const row = this.#newRow(key);
-    const leaveBy = clock.now() + timeoutMs;
-    this.#put(row, lengthy ? NaN : leaveBy + timeoutMs, callerClass);
+    const leaveBy = moment.now + timeoutMs;
+    this.#put(row, lengthy ? NaN : leaveBy + timeoutMs, callerClass, moment);
     return {
       leaveBy,
       ended: () => this.#putTime(this.#ended, row, clock.now(), callerClass),
       cancelled: () => {
         store.delete(row);
-        this.#putClock();
+        store.put(CLOCK, this.#clockRow());
       },
     };
   }
@@ -151,8 +152,8 @@ export class SavedSlots {
   /** Once a window. */
   #coTenantSeen(row: string, windowMs: number): void {
     const { clock, keepMs } = this.#options;
-    this.#expire(this.#coTenants, CO_TENANT_REMEMBERED_WINDOWS * keepMs);
     const now = clock.now();
+    this.#expire(this.#coTenants, now - CO_TENANT_REMEMBERED_WINDOWS * keepMs);
     if (now - (this.#coTenants.get(row) ?? -Infinity) >= windowMs) {
       this.#putTime(this.#coTenants, row, now);
     }
@@ -164,13 +165,12 @@ export class SavedSlots {
     this.#put(row, at, callerClass);
   }
 
-  /** Deletes rows of this age. */
-  #expire(times: Map<string, number>, ageMs: number): void {
-    const { clock, store } = this.#options;
+  /** Deletes rows of this time or before. */
+  #expire(times: Map<string, number>, until: number): void {
     for (const [row, at] of times) {
-      if (at + ageMs > clock.now()) return;
+      if (at > until) return;
       times.delete(row);
-      store.delete(row);
+      this.#options.store.delete(row);
     }
   }
 
@@ -179,16 +179,16 @@ export class SavedSlots {
     return `${SLOTS.from}${key}/${this.#rows}`;
   }
 
-  #put(row: string, at: number, callerClass?: string): void {
+  #put(row: string, at: number, callerClass?: string, moment?: Moment): void {
+    const { store } = this.#options;
+    const clockRow = this.#clockRow(moment);
     const time = String(Math.round(at));
-    this.#options.store.put(row, callerClass === undefined ? time : `${time} ${callerClass}`);
-    this.#putClock();
+    store.put(row, callerClass === undefined ? time : `${time} ${callerClass}`);
+    store.put(CLOCK, clockRow);
   }
 
-  #putClock(): void {
-    const { now, wall } = momentOf(this.#options.clock);
-    const { store } = this.#options;
-    store.put(CLOCK, `${now} ${wall} ${this.#knownSince} ${store.knownSince}`);
+  #clockRow({ now, wall }: Moment = momentOf(this.#options.clock)): string {
+    return `${now} ${wall} ${this.#knownSince} ${this.#options.store.knownSince}`;
   }
 
   /** Reads the rows, and writes them with the times of this process. */
@@ -205,7 +205,7 @@ export class SavedSlots {
     for (const { at, row } of await this.#read(CO_TENANTS, toHere)) {
       this.#putTime(this.#coTenants, row, at);
     }
-    this.#putClock();
+    store.put(CLOCK, this.#clockRow());
   }
 
   /** Rows in the order of their times. */

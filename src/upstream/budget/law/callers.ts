@@ -1,4 +1,4 @@
-import { classRules, DEFAULT_CLASS } from '../../../auth/caller-class.ts';
+import { DEFAULT_CLASS } from '../../../auth/caller-class.ts';
 import type { KeyBudget, Rules } from './document.ts';
 import { slotsOf } from './slots.ts';
 
@@ -39,6 +39,11 @@ export function nameWithoutClass(caller: string): string {
   return caller.slice(caller.indexOf(SEPARATOR) + 1);
 }
 
+/** The share of a class beside others: 1 unless it is configured. */
+export function weightOf({ classes }: Pick<Rules, 'classes'>, name: string): number {
+  return classes?.get(name)?.weight ?? 1;
+}
+
 /** A number of requests per minute, in a shorter or longer window: the same rate, at least 1 unless it is 0. */
 export function perWindow(perMinute: number, windowMs: number): number {
   if (perMinute === 0) return 0;
@@ -47,7 +52,7 @@ export function perWindow(perMinute: number, windowMs: number): number {
 
 /** The limit of a class, and what of it is used; `null` for a class without. O(n log n) in the number of slots. */
 export function quotaUse(b: KeyBudget, rules: Rules, now: number, name: string): QuotaUse | null {
-  const { maxCallsPerMinute } = classRules(rules.classes, name);
+  const maxCallsPerMinute = rules.classes?.get(name)?.maxCallsPerMinute ?? null;
   if (maxCallsPerMinute === null) return null;
   const limit = perWindow(maxCallsPerMinute, rules.windowMs);
   const slots = slotsOf(b, rules, now).filter(

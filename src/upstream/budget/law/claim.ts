@@ -38,8 +38,8 @@ export function claimSlots<W extends Waiting>(
   queue: Queue<W>,
   options: ClaimOptions = {},
 ): ClaimResult<W> {
-  const claim = new Claim(b, rules, now, queue, options.drains ?? false, roomOf(b, options.taken));
   let waitMs = pausedMs(b, now);
+  const claim = new Claim(b, rules, now, queue, options.drains ?? false, roomOf(b, options.taken));
   const { most = Infinity } = options;
   while (waitMs === 0 && claim.granted.length < most) waitMs = claim.grantNext();
   return { granted: claim.granted, waitMs };
@@ -129,8 +129,7 @@ class Claim<W extends Waiting> {
     const name = lane + caller;
     let waitMs = this.#waits.get(name);
     if (waitMs === undefined) {
-      this.#reserves ??= new Reserves(this.#b, this.#rules, this.#now);
-      waitMs = this.#cautionMs(lane) || this.#reserves.waitMs({ caller, lane }, this.#left);
+      waitMs = this.#cautionMs(lane) || this.#others().waitMs({ caller, lane }, this.#left);
       this.#waits.set(name, waitMs);
     }
     if (waitMs > 0) this.#waitMs = Math.min(this.#waitMs, waitMs);
@@ -139,9 +138,14 @@ class Claim<W extends Waiting> {
 
   /** Whether a request of the lane `bulk` goes at the minimum rate. */
   readonly #isDue = ({ caller, lane }: W): boolean => {
-    this.#reserves ??= new Reserves(this.#b, this.#rules, this.#now);
-    return this.#cautionMs(lane) === 0 && this.#reserves.quotaLeft(caller) > 0;
+    return this.#cautionMs(lane) === 0 && this.#others().quotaLeft(caller) > 0;
   };
+
+  /** What is left to others. */
+  #others(): Reserves {
+    this.#reserves ??= new Reserves(this.#b, this.#rules, this.#now);
+    return this.#reserves;
+  }
 
   #cautionMs(lane: Lane): number {
     return cautionMs(this.#b, this.#rules, this.#now, { lane, wire: this.#wire });

@@ -10,7 +10,7 @@ export interface Rules {
   /** The classes of callers; absent if there are none. */
   readonly classes?: CallerClasses | undefined;
   /** Number of requests per minute that jobs get although others wait, see `jobDueMs`; absent for none. */
-  readonly jobsMinPerMinute?: number;
+  readonly jobsMinPerMinute?: number | undefined;
 }
 
 /** Shares of a limit, from 0 to 1. */

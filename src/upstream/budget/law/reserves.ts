@@ -1,5 +1,4 @@
-import { classRules } from '../../../auth/caller-class.ts';
-import { classOf, type QuotaUse, quotaUse } from './callers.ts';
+import { classOf, type QuotaUse, quotaUse, weightOf } from './callers.ts';
 import { type KeyBudget, type Lane, leftByRefreshes, type Rules } from './document.ts';
 import { jobsDue, needOfOthers } from './jobs.ts';
 import { type CountingSlots, slotsOf } from './slots.ts';
@@ -117,7 +116,9 @@ export class Reserves {
   /** The same as `waitMs` for a caller that has so many more slots in the window. */
   #waitMs({ caller, lane }: Wanting, free: number, more: number): number {
     if (lane === 'bulk') return this.#untilReplaced(this.#needsBesidesJobs(), free);
-    if (this.#newcomers + this.#writes === 0) return 0;
+    // With none, or with so many free ones that none is left to others, whatever they have used.
+    const most = this.#newcomers + this.#writes;
+    if (most === 0 || free > Math.max(most, this.#b.limit - free)) return 0;
     const expected = this.#expectedBeside(caller, more);
     if (expected === null) return 0;
     const reserved = this.#newcomers + (lane === 'write' ? 0 : this.#writes);
@@ -189,7 +190,7 @@ export class Reserves {
   }
 
   #weightOf(name: string): number {
-    return classRules(this.#rules.classes, name).weight || WITHOUT_WEIGHT;
+    return weightOf(this.#rules, name) || WITHOUT_WEIGHT;
   }
 
   /** The slots in the window, by class. */

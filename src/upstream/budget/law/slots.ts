@@ -73,38 +73,14 @@ export function addCoTenants(b: KeyBudget, count: number, until: number): void {
   b.coTenants.splice(countUntil(b.coTenants, until), 0, { until, count });
 }
 
-/**
- * When the slot of a request in flight stops counting, estimated from the usual latency. No pending response frees a
- * slot before the completed ones.
- */
-function heldUntil(
-  { latencyMs }: KeyBudget,
-  { windowMs }: Rules,
-  now: number,
-  grantedAt: number,
-): number {
-  return Math.max(now, grantedAt + latencyMs) + windowMs;
-}
-
 /** When the slot with `n` others before it is free again; infinite if fewer are in use. */
 export function comesBack(b: KeyBudget, rules: Rules, now: number, n: number): number {
-  const others = [...b.coTenants];
-  for (const { grantedAt } of b.held) {
-    others.push({ until: heldUntil(b, rules, now, grantedAt), count: 1 });
-  }
-  if (b.unknownUntil !== null) others.push({ until: b.unknownUntil, count: heldBack(b) });
-  others.sort((one, other) => one.until - other.until);
   let rest = n;
-  let passed = 0;
-  for (const { count, until } of others) {
-    const before = countUntil(b.answered, until);
-    if (rest < before - passed) break;
-    rest -= before - passed;
-    passed = before;
+  for (const { count, until } of slotsOf(b, rules, now)) {
     if (rest < count) return until;
     rest -= count;
   }
-  return b.answered[passed + rest]?.until ?? Infinity;
+  return Infinity;
 }
 
 /** Milliseconds until no lease is left, estimated for pending responses; `null` if there is none now. */
@@ -133,24 +109,22 @@ export interface CountingSlots {
   readonly isOut: boolean;
 }
 
-/** All slots that count, in the order in which they become free. */
-export function slotsOf(b: KeyBudget, rules: Rules, now: number): CountingSlots[] {
-  const slots: CountingSlots[] = b.coTenants.map((block) => {
-    return { ...block, isCoTenant: true, id: null, caller: null, bulk: false, isOut: false };
-  });
-  for (const slot of b.held) {
-    const { bulk = false, caller = null, grantedAt, id } = slot;
-    const until = heldUntil(b, rules, now, grantedAt);
-    slots.push({ isCoTenant: false, id, caller, bulk, count: 1, until, isOut: true });
-  }
+/** All slots that count, in the order in which they become free. No pending response frees one before the completed ones. */
+export function slotsOf(b: KeyBudget, { windowMs }: Rules, now: number): CountingSlots[] {
+  const block = { isCoTenant: false, id: null, caller: null, bulk: false, isOut: false };
+  const one = { ...block, count: 1 };
+  const slots: CountingSlots[] = b.coTenants.map((of) => ({ ...block, ...of, isCoTenant: true }));
   if (b.unknownUntil !== null && heldBack(b) > 0) {
-    const block = { isCoTenant: false, id: null, caller: null, bulk: false, isOut: false };
     slots.push({ ...block, count: heldBack(b), until: b.unknownUntil });
   }
   for (const { bulk = false, caller = null, id, until } of b.answered) {
-    slots.push({ isCoTenant: false, id, caller, bulk, count: 1, until, isOut: false });
+    slots.push({ ...one, id, caller, bulk, until });
   }
-  return slots.sort((one, other) => one.until - other.until);
+  for (const { bulk = false, caller = null, grantedAt, id } of b.held) {
+    const until = Math.max(now, grantedAt + b.latencyMs) + windowMs;
+    slots.push({ ...one, id, caller, bulk, until, isOut: true });
+  }
+  return slots.sort((a, other) => a.until - other.until);
 }
 
 /** The previous process may have used the whole limit: then each uses at most half, so that neither waits forever. */
