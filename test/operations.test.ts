@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../src/config/config.ts';
 import { usualLimits } from '../src/config/limits.ts';
 import { settings } from '../src/config/settings.ts';
@@ -23,7 +23,6 @@ let busy: BusyGateway;
 beforeAll(async () => {
   busy = await busyGateway({ metrics: 'open' });
 });
-afterAll(() => busy.close());
 
 /** What a secret's file holds, by its path. */
 function secretFile(path: string): string {

@@ -1,10 +1,10 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Setting, type SettingKind, settings } from '../src/config/settings.ts';
 import { startSandbox } from '../src/sandbox/sandbox.ts';
 import { headline, section } from './bench/report/table.ts';
+import { tempFolder } from './support/folder.ts';
 import { startWorld, type World } from './support/gateway.ts';
 import { fencedBlocks, leads, pageAt, pageExamples, pages } from './support/readme.ts';
 import { expectAsShown, runExample } from './support/run-example.ts';
@@ -230,12 +230,11 @@ async function openWorld(env: Readonly<Record<string, string>>): Promise<World> 
 }
 
 describe.each(withExamples)('the examples of $path', ({ examples }) => {
-  const folder = mkdtempSync(join(tmpdir(), 'pages-'));
+  const folder = tempFolder();
   const worlds: World[] = [];
   const urls = new Map<string, string>();
   afterAll(async () => {
     for (const world of worlds) await world.close();
-    rmSync(folder, { recursive: true });
   });
 
   /** Where the gateway listens that a reader has by now: a file of operations needs another one. */

@@ -50,7 +50,7 @@ const demanding = filesIn('test')
   .filter((path) => path.endsWith('.test.ts'))
   .filter((path) => /^describeWith\(/m.test(readFileSync(root + path, 'utf8')));
 
-const setup = (name: string): string[] => [new URL(`support/${name}`, import.meta.url).pathname];
+const support = (name: string): string[] => [new URL(`support/${name}`, import.meta.url).pathname];
 
 /**
  * `npm test` runs the projects that need Node alone, `npm run test:rest` the one that `needs` more.
@@ -69,7 +69,7 @@ export default defineConfig({
         name: 'needs',
         include: [...foreign, ...made, ...demanding],
         exclude: [theirs],
-        globalSetup: setup('build-all.ts'),
+        globalSetup: support('build-all.ts'),
         isolate: false,
         maxWorkers: availableParallelism() + 1,
         sequence: { groupOrder: 1 },
@@ -79,12 +79,15 @@ export default defineConfig({
         name: 'together',
         include: all,
         exclude: [theirs, ...made, ...weighed, ...foreign, ...demanding],
-        globalSetup: setup('build-programs.ts'),
+        globalSetup: support('build-programs.ts'),
         isolate: false,
         // What runs for two minutes gains more from code that is compiled at once, and from rare collections, than it pays.
         execArgv: ['--always-sparkplug', '--max-semi-space-size=64'],
       },
       // `extends: true` would load this file again for each project.
-    ].map((project) => ({ ...usual, test: { ...usual.test, ...project } })),
+    ].map((project) => ({
+      ...usual,
+      test: { ...usual.test, setupFiles: support('setup.ts'), ...project },
+    })),
   },
 });

@@ -1,28 +1,14 @@
-import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { formatTokenFile } from '../../src/auth/token-file.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { Agent, codeOf, type ToolResult } from '../support/agent.ts';
 import { type Door, openDoor } from '../support/door.ts';
+import { tokenFile } from '../support/folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'agents-'));
-const file = join(folder, 'tokens.json');
 const tokenOf = (name: string): string => `${name}-token-0123456789`;
-writeFileSync(
-  file,
-  formatTokenFile(
-    (['editor', 'admin', 'viewer'] as const).flatMap((role) =>
-      [role, `other-${role}`].map((name) => ({
-        name,
-        role,
-        sha256: hash('sha256', tokenOf(name)),
-      })),
-    ),
+const file = tokenFile(
+  ...(['editor', 'admin', 'viewer'] as const).flatMap((role) =>
+    [role, `other-${role}`].map((name) => ({ name, role, token: tokenOf(name) })),
   ),
 );
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const CREATE =
   'mutation Create($name: String!) { createChannel(input: { name: $name }) { ... on Channel { id name } } }';
@@ -34,7 +20,6 @@ const open = async (env: Readonly<Record<string, string>> = {}): Promise<Agent> 
   return agentOf('editor');
 };
 const agentOf = (name: string): Agent => new Agent(door.url, tokenOf(name));
-afterEach(() => door.close());
 
 /** Writes that have reached the link-management API. */
 const writes = (): string[] =>

@@ -1,13 +1,9 @@
-import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type ClientRequest, request } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { SignJWT } from 'jose';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { formatTokenFile } from '../../src/auth/token-file.ts';
+import { describe, expect, it } from 'vitest';
 import { Agent, codeOf } from '../support/agent.ts';
 import { type Door, openDoor } from '../support/door.ts';
+import { tokenFile } from '../support/folder.ts';
 
 const PATH = '/mcp';
 const METADATA = '/.well-known/oauth-protected-resource/mcp';
@@ -18,7 +14,6 @@ const open = async (env: Readonly<Record<string, string>> = {}): Promise<Agent> 
   door = await openDoor({ AUTH_MODE: 'none', ...env });
   return new Agent(door.url);
 };
-afterEach(() => door.close());
 
 /** Sends a message in the protocol with sessions, of which the first one needs none. */
 const post = (body: unknown, headers: Readonly<Record<string, string>> = {}) =>
@@ -144,16 +139,8 @@ describe('/mcp', () => {
 });
 
 describe('/mcp with many calls at a time', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'agents-'));
-  const file = join(folder, 'tokens.json');
   const tokens = ['one', 'other'].map((name) => `${name}-token-0123456789`);
-  writeFileSync(
-    file,
-    formatTokenFile(
-      tokens.map((token) => ({ name: token, role: 'viewer', sha256: hash('sha256', token) })),
-    ),
-  );
-  afterAll(() => rmSync(folder, { recursive: true }));
+  const file = tokenFile(...tokens.map((name) => ({ name, role: 'viewer' }) as const));
 
   it('refuses those of one caller, and serves another', async () => {
     await open({ AUTH_MODE: 'token', AUTH_TOKENS_FILE: file });

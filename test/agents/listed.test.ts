@@ -1,14 +1,13 @@
 import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { Agent, codeOf } from '../support/agent.ts';
 import { type Door, openDoor } from '../support/door.ts';
+import { tempFolder } from '../support/folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'listed-'));
+const folder = tempFolder();
 const file = join(folder, 'operations.json');
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const ACCOUNT = '{ account { username } }';
 const SELLER = '{ seller { currency } }';
@@ -39,7 +38,6 @@ describe('An agent where operations are listed', () => {
     });
     agent = new Agent(door.url);
   });
-  afterEach(() => door.close());
 
   it('has those that begin with a comment as tools, and the operator is told why others are none', async () => {
     const tools = (await agent.tools()).slice(5);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { Agent } from '../support/agent.ts';
 import { type Door, openDoor } from '../support/door.ts';
 
@@ -26,7 +26,6 @@ describe('The context of an agent', () => {
     door = await openDoor({ AUTH_MODE: 'none', INTROSPECTION: 'on', MCP_CHANGES: 'on' });
     agent = new Agent(door.url);
   });
-  afterAll(() => door.close());
 
   it('has at most 2,200 tokens of tools and instructions', async () => {
     const { result: discovered } = await agent.send('server/discover');

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { Agent, codeOf } from '../support/agent.ts';
 import { type Door, openDoor } from '../support/door.ts';
 
@@ -15,7 +15,6 @@ describe('An agent', () => {
     door = await openDoor({ AUTH_MODE: 'none', INTROSPECTION: 'on', MCP_CHANGES: 'on' });
     agent = new Agent(door.url);
   });
-  afterAll(() => door.close());
 
   it('finds five tools, and what they are for', async () => {
     const tools = await agent.tools();
@@ -187,7 +186,6 @@ describe('An agent', () => {
 
 describe('An agent over its limit', () => {
   let door: Door;
-  afterEach(() => door.close());
 
   it('gets the time to retry at once, and cached answers for free', async () => {
     const CALLER_CLASSES = JSON.stringify({ agent: { weight: 1, maxCallsPerMinute: 2 } });
@@ -225,6 +223,5 @@ describe('An agent where the schema is not public', () => {
     }
     const misspelled = await agent.call('graph_read', { operation: '{ acount { username } }' });
     expect(misspelled.text).not.toContain('Did you mean');
-    await door.close();
   });
 });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../support/door.ts';
 
 const LISTED = 'https://app.example';
@@ -21,7 +21,6 @@ beforeAll(async () => {
   door = await openDoor({ AUTH_MODE: 'none', CORS_ORIGINS: `${LISTED},${OTHER}` });
   own = door.url;
 });
-afterAll(() => door.close());
 
 interface Answered {
   readonly status: number | undefined;

@@ -1,9 +1,9 @@
 import { Agent, request } from 'node:http';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { type Door, openDoor } from '../support/door.ts';
-import { PLENTY } from '../support/gateway.ts';
+import { openSandbox } from '../support/gateway.ts';
 import { rounds } from '../support/rounds.ts';
 
 /** A request as it goes over the wire. */
@@ -166,15 +166,13 @@ describe('An envelope', () => {
 
   beforeAll(async () => {
     agent = new Agent({ keepAlive: true });
-    sandbox = await startSandbox({ limit: { requests: PLENTY } });
+    sandbox = await openSandbox();
     warm = await openDoor({ AUTH_MODE: 'none' }, { on: sandbox });
     cold = await openDoor({ AUTH_MODE: 'none' }, { on: sandbox });
     for (const door of [warm, cold]) await door.ask('{ account { username } }');
   });
   afterAll(async () => {
     agent.destroy();
-    await warm.close();
-    await cold.close();
     await sandbox.close();
   });
 

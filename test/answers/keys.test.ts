@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../support/door.ts';
 import { refuseKey } from '../support/refused-key.ts';
 
@@ -11,7 +11,6 @@ describe('Remembered answers to callers with keys of their own', () => {
   beforeEach(async () => {
     door = await openDoor({ AUTH_MODE: 'passthrough' });
   });
-  afterEach(() => door.close());
 
   const remembered = async (): Promise<number> => {
     const { text } = await door.send('/metrics');

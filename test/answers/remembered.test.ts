@@ -1,13 +1,12 @@
-import { hash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { formatTokenFile } from '../../src/auth/token-file.ts';
 import type { Role } from '../../src/auth/viewer.ts';
 import { type Door, openDoor, type Reply } from '../support/door.ts';
+import { known, tempFolder } from '../support/folder.ts';
 
 const CAMPAIGNS = '{ campaigns(first: 2) { nodes { name } } account { username } }';
 const TTL_MS = 60_000;
@@ -18,16 +17,12 @@ function receiptOf({ text }: Reply) {
 }
 
 describe('An operation that is asked again', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'answers-'));
+  const folder = tempFolder();
   const file = join(folder, 'tokens.json');
   let door: Door;
 
   const allow = (tokens: Readonly<Record<string, Role>>): void => {
-    const all = Object.entries(tokens).map(([name, role]) => ({
-      name,
-      role,
-      sha256: hash('sha256', name),
-    }));
+    const all = Object.entries(tokens).map(([name, role]) => known({ name, role }));
     writeFileSync(file, formatTokenFile(all));
   };
   const remembered = async (): Promise<number> => {
@@ -47,8 +42,7 @@ describe('An operation that is asked again', () => {
       CORS_ORIGINS: 'https://app.example',
     });
   });
-  afterEach(async () => {
-    await door.close();
+  afterEach(() => {
     rmSync(file, { force: true });
   });
 

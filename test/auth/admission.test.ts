@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Door, openDoor, type Reply } from '../support/door.ts';
 import { LiveViewer } from '../support/live-viewer.ts';
 
@@ -12,7 +12,6 @@ beforeAll(async () => {
   );
   expect(errors).toEqual([]);
 });
-afterAll(() => door.close());
 
 const FIELDS = [
   'seller { username }',
@@ -154,7 +153,6 @@ describe('what a good key has made known', () => {
       }
     }
   });
-  afterEach(() => LiveViewer.closeAll());
 
   it.each(Object.keys(WAYS))('is withheld from an invented key that asks by %s', async (name) => {
     const way = WAYS[name] as (typeof WAYS)[string];

@@ -1,17 +1,16 @@
 import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SignJWT } from 'jose';
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { formatTokenFile, type KnownToken } from '../../src/auth/token-file.ts';
 import { ConfigError } from '../../src/config/config.ts';
 import { type Door, openDoor } from '../support/door.ts';
+import { tempFolder } from '../support/folder.ts';
 
 const CLASSES = { CALLER_CLASSES: '{"agent": {"weight": 1}, "nightly": {"weight": 0}}' };
-const folder = mkdtempSync(join(tmpdir(), 'class-tokens-'));
+const folder = tempFolder();
 const file = join(folder, 'tokens.json');
-afterAll(() => rmSync(folder, { recursive: true }));
 
 async function open(env: Readonly<Record<string, string>>): Promise<Door> {
   const door = await openDoor({ ...CLASSES, ...env });

@@ -1,18 +1,14 @@
 import { array, assert, asyncProperty, constantFrom, record } from 'fast-check';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../support/door.ts';
 import type { Row } from '../support/gateway.ts';
 import { rounds } from '../support/rounds.ts';
-
-const doors: Door[] = [];
-afterEach(() => Promise.all(doors.splice(0).map((door) => door.close())));
 
 async function open(
   env: Readonly<Record<string, string>> = {},
   options: Parameters<typeof openDoor>[1] = {},
 ): Promise<Door> {
   const door = await openDoor({ AUTH_MODE: 'passthrough', ...env }, options);
-  doors.push(door);
   return door;
 }
 

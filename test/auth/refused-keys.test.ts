@@ -1,13 +1,9 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../support/door.ts';
 import { refuseKey } from '../support/refused-key.ts';
 
-const doors: Door[] = [];
-afterEach(() => Promise.all(doors.splice(0).map((door) => door.close())));
-
 async function open(env: Readonly<Record<string, string>> = {}): Promise<Door> {
   const door = await openDoor({ AUTH_MODE: 'passthrough', ...env });
-  doors.push(door);
   return door;
 }
 

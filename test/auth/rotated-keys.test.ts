@@ -1,14 +1,13 @@
-import { mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../support/door.ts';
+import { tempFolder } from '../support/folder.ts';
 import { LiveViewer } from '../support/live-viewer.ts';
 import { until } from '../support/uploads.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'rotated-'));
+const folder = tempFolder();
 const file = join(folder, 'links_api_key');
-afterAll(() => rmSync(folder, { recursive: true }));
 
 /** The time after which new content is in use. */
 const NOTICED_MS = 2000;
@@ -22,10 +21,6 @@ beforeEach(async () => {
   ({ keys } = door.sandbox.links);
   await rotateTo(keys.pro);
   door.sandbox.links.clearLog();
-});
-afterEach(async () => {
-  LiveViewer.closeAll();
-  await door.close();
 });
 
 async function rotateTo(text: string): Promise<void> {

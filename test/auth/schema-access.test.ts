@@ -1,26 +1,13 @@
 import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { getIntrospectionQuery } from 'graphql';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { formatTokenFile } from '../../src/auth/token-file.ts';
+import { describe, expect, it } from 'vitest';
 import { type Door, openDoor, type Reply } from '../support/door.ts';
+import { tokenFile } from '../support/folder.ts';
 import { LiveViewer } from '../support/live-viewer.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'schema-'));
-const file = join(folder, 'tokens.json');
-writeFileSync(
-  file,
-  formatTokenFile([{ name: 'web', role: 'viewer', sha256: hash('sha256', 'the-token') }]),
-);
-afterAll(() => rmSync(folder, { recursive: true }));
+const file = tokenFile({ name: 'web', role: 'viewer', token: 'the-token' });
 
 let door: Door;
-afterEach(async () => {
-  LiveViewer.closeAll();
-  await door.close();
-});
 
 const TOKENS = { AUTH_MODE: 'token', AUTH_TOKENS_FILE: file };
 const QUERY = getIntrospectionQuery();

@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { hash } from 'node:crypto';
 import {
-  mkdtempSync,
   renameSync,
   rmSync,
   statSync,
@@ -10,15 +9,14 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { formatTokenFile, type KnownToken } from '../../src/auth/token-file.ts';
 import { type Door, openDoor } from '../support/door.ts';
+import { tempFolder } from '../support/folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'tokens-'));
+const folder = tempFolder();
 const file = join(folder, 'tokens.json');
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const known = (name: string, token: string, more: Partial<KnownToken> = {}): KnownToken => ({
   name,
@@ -41,7 +39,6 @@ describe('a token', () => {
     );
     door = await openDoor({ AUTH_MODE: 'token', AUTH_TOKENS_FILE: file });
   });
-  afterAll(() => door.close());
 
   it('of the file lets its bearer in', async () => {
     const { status, data } = await door.ask(query, 'the-web-token');
@@ -133,12 +130,9 @@ describe('a token', () => {
 });
 
 describe('the file of tokens', () => {
-  const doors: Door[] = [];
-  afterEach(() => Promise.all(doors.splice(0).map((door) => door.close())));
   const open = async (): Promise<Door> => {
     keep(known('a', 'token-a'));
     const door = await openDoor({ AUTH_MODE: 'token', AUTH_TOKENS_FILE: file });
-    doors.push(door);
     return door;
   };
   const status = async (door: Door, token: string) => (await door.ask(query, token)).status;

@@ -1,8 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { probe } from '../../src/commands/probe.ts';
 import type { Config } from '../../src/config/config.ts';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
@@ -10,11 +9,11 @@ import { proofOf } from '../../src/operators/probe-proof.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type Clock, systemClock } from '../../src/scheduling/clock.ts';
 import { configOf } from '../support/config.ts';
+import { tempFolder } from '../support/folder.ts';
 import { statusOf } from '../support/proxies.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'probe-running-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = tempFolder();
 
 let sandbox: Sandbox;
 let gateway: Gateway | undefined;

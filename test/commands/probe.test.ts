@@ -1,7 +1,6 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { probe } from '../../src/commands/probe.ts';
@@ -10,18 +9,16 @@ import { createGateway } from '../../src/gateway.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { systemClock } from '../../src/scheduling/clock.ts';
 import { configOf } from '../support/config.ts';
+import { tempFolder } from '../support/folder.ts';
 import { openFolder } from '../support/store.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'probe-'));
+const folder = tempFolder();
 let sandbox: Sandbox;
 
 beforeAll(async () => {
   sandbox = await startSandbox();
 });
-afterAll(async () => {
-  await sandbox.close();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => sandbox.close());
 
 let folders = 0;
 function configure(env: Readonly<Record<string, string>> = {}): Config {

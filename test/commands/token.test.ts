@@ -1,14 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { formatTokenFile, type KnownToken, parseTokenFile } from '../../src/auth/token-file.ts';
 import { CommandError, UsageError } from '../../src/commands/faults.ts';
 import { makeToken } from '../../src/commands/token.ts';
+import { tempFolder } from '../support/folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'token-classes-'));
+const folder = tempFolder();
 const file = join(folder, 'tokens.json');
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const crawler: KnownToken = {
   name: 'crawler',

@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { ConfigError, loadConfig } from '../../src/config/config.ts';
 import { removedSettings } from '../../src/config/removed-settings.ts';
 import { settings } from '../../src/config/settings.ts';
 import { resourceNames } from '../../src/resources.ts';
+import { tempFolder } from '../support/folder.ts';
 import { faults } from './faults.ts';
 
 const real = {
@@ -61,7 +61,7 @@ describe('loadConfig with nothing set', () => {
   });
 
   it('reserves slots for new callers only if callers have names', () => {
-    const file = join(mkdtempSync(join(tmpdir(), 'config-')), 'tokens.json');
+    const file = join(tempFolder(), 'tokens.json');
     writeFileSync(file, '{"tokens": []}');
     const named = loadConfig({ AUTH_MODE: 'token', AUTH_TOKENS_FILE: file });
     expect(named.links.reserves).toEqual({ writes: 0.1, newcomers: 0.1 });
@@ -229,7 +229,7 @@ describe('a secret', () => {
 });
 
 describe('a file that a setting names', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'config-'));
+  const folder = tempFolder();
   const pipe = join(folder, 'pipe');
   const large = join(folder, 'large');
   beforeAll(() => {
@@ -237,7 +237,6 @@ describe('a file that a setting names', () => {
     writeFileSync(large, '');
     truncateSync(large, 400_000_000);
   });
-  afterAll(() => rmSync(folder, { recursive: true }));
 
   const { LINKS_API_KEY: _, ...withoutKey } = real;
   const all = (path: string) => ({

@@ -1,10 +1,9 @@
 import { createHmac } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { BusyGateway } from '../support/busy-gateway.ts';
 import { consoleState } from '../support/console-viewer.ts';
+import { tempFolder } from '../support/folder.ts';
 import { ConsoleStage } from './console-stage.ts';
 
 const SECRET = 'a-secret-that-is-long-enough-for-the-algorithm';
@@ -15,8 +14,7 @@ const REMOTE = { 'x-forwarded-for': '203.0.113.7' };
 const stage = new ConsoleStage();
 let busy: BusyGateway;
 beforeEach(async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'caller-classes-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = tempFolder();
   busy = await stage.start({
     AUTH_MODE: 'jwt',
     AUTH_JWT_SECRET: SECRET,

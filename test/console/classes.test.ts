@@ -1,12 +1,8 @@
-import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { formatTokenFile } from '../../src/auth/token-file.ts';
+import { describe, expect, it } from 'vitest';
 import { Agent } from '../support/agent.ts';
 import type { BusyGateway } from '../support/busy-gateway.ts';
 import { consoleState } from '../support/console-viewer.ts';
+import { tokenFile } from '../support/folder.ts';
 import { ConsoleStage } from './console-stage.ts';
 
 const stage = new ConsoleStage();
@@ -18,12 +14,11 @@ const CLASSES = JSON.stringify({
 
 /** A gateway with a caller in each class: a person without one, and two agents. */
 async function start(env: Readonly<Record<string, string>> = {}): Promise<BusyGateway> {
-  const folder = mkdtempSync(join(tmpdir(), 'classes-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'tokens.json');
-  const token = (name: string) => ({ name, role: 'viewer', sha256: hash('sha256', name) }) as const;
-  const agents = ['crawler', 'indexer'].map((name) => ({ ...token(name), class: 'agent' }));
-  writeFileSync(file, formatTokenFile([token('person'), ...agents]));
+  const file = tokenFile(
+    { name: 'person', role: 'viewer' },
+    { name: 'crawler', role: 'viewer', class: 'agent' },
+    { name: 'indexer', role: 'viewer', class: 'agent' },
+  );
   return stage.start({
     AUTH_MODE: 'token',
     AUTH_TOKENS_FILE: file,

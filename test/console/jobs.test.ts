@@ -1,29 +1,13 @@
-import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
-import { formatTokenFile } from '../../src/auth/token-file.ts';
+import { describe, expect, it } from 'vitest';
 import type { ConsoleState, JobRow } from '../../src/console/console-state.ts';
 import type { BusyGateway } from '../support/busy-gateway.ts';
 import { consoleState } from '../support/console-viewer.ts';
+import { tokenFile } from '../support/folder.ts';
 import { ConsoleStage } from './console-stage.ts';
 
 const stage = new ConsoleStage();
-const folder = mkdtempSync(join(tmpdir(), 'console-jobs-'));
-afterAll(() => rmSync(folder, { recursive: true }));
 
-const tokens = join(folder, 'tokens.json');
-writeFileSync(
-  tokens,
-  formatTokenFile(
-    (['shop', 'crawler'] as const).map((name) => ({
-      name,
-      role: 'editor',
-      sha256: hash('sha256', name),
-    })),
-  ),
-);
+const tokens = tokenFile({ name: 'shop', role: 'editor' }, { name: 'crawler', role: 'editor' });
 const withTokens = { AUTH_MODE: 'token', AUTH_TOKENS_FILE: tokens, metrics: 'open' };
 
 const as = (caller: string) => ({ authorization: `Bearer ${caller}` });

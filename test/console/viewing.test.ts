@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 import { consoleState } from '../support/console-viewer.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -7,15 +7,10 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 const SECRET = 'a-secret-that-is-long-enough-for-the-algorithm';
 
 let clock: VirtualClock;
-const opened: BusyGateway[] = [];
-afterEach(async () => {
-  for (const busy of opened.splice(0)) await busy.close();
-});
 
 async function start(env: Record<string, string> = {}): Promise<BusyGateway> {
   clock = new VirtualClock();
   const busy = await busyGateway({ shutdownGraceMs: '15000', ...env }, { clock });
-  opened.push(busy);
   return busy;
 }
 

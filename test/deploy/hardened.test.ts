@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
 import { usualLimits } from '../../src/config/limits.ts';
 import { settings } from '../../src/config/settings.ts';
@@ -31,7 +31,6 @@ let busy: BusyGateway;
 beforeAll(async () => {
   busy = await busyGateway({ metrics: 'open' });
 });
-afterAll(() => busy.close());
 
 describe.each(services)('the service $name', ({ service }) => {
   it('runs without rights, as a numbered user, and writes into volumes alone', () => {

@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach } from 'vitest';
 import { probe } from '../../src/commands/probe.ts';
@@ -8,6 +7,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { newStore, openStore } from '../../src/store/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { configOf } from '../support/config.ts';
+import { tempFolder } from '../support/folder.ts';
 import { sectionAt } from '../support/readme.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { alerts } from './files.ts';
@@ -23,7 +23,7 @@ interface Answered {
 /** A gateway of one test file, whose operator follows what alerts and pages say. */
 export class RunbookStage {
   readonly clock = new VirtualClock();
-  readonly folder = mkdtempSync(join(tmpdir(), 'runbooks-'));
+  readonly folder = tempFolder();
   /** Over the sandbox that each test begins with. */
   sandbox!: Sandbox;
   url = '';

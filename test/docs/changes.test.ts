@@ -12,8 +12,7 @@ let door: Door;
 beforeAll(async () => {
   door = await openDoor({ AUTH_MODE: 'none' });
 });
-afterAll(async () => {
-  await door.close();
+afterAll(() => {
   rmSync(project.folder, { recursive: true });
 });
 

@@ -9,7 +9,7 @@ import {
   getSingularSelector,
 } from 'relay-runtime';
 import type { Client } from 'urql';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../support/door.ts';
 import { clientStage, placeArtifacts } from './support/client-stage.ts';
 import { until } from './support/live-recipes.ts';
@@ -23,7 +23,6 @@ beforeAll(() => placeArtifacts(stage.project));
 beforeEach(async () => {
   door = await openDoor({ AUTH_MODE: 'none' });
 });
-afterEach(() => door.close());
 
 type Input = { id: string; name: string; slug?: string };
 type Change<Connection> = (connection: Connection, input: Input) => Promise<string | null>;

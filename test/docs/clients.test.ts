@@ -93,9 +93,8 @@ describeWith(chromium, 'the lists of docs/clients.md in a browser', () => {
     door = await openDoor({ AUTH_MODE: 'none', CORS_ORIGINS: page.origin });
     placeArtifacts(stage.project);
   });
-  afterAll(async () => {
+  afterAll(() => {
     page.server.close();
-    await door.close();
   });
 
   /** A page around a list, with the provider of its client. */

@@ -19,10 +19,9 @@ beforeEach(async () => {
   // A key that is older than the gateway may have been used before.
   vi.useFakeTimers({ toFake: ['Date'], now: door.clock.wall() + 1000 });
 });
-afterEach(async () => {
+afterEach(() => {
   vi.unstubAllGlobals();
   vi.useRealTimers();
-  await door.close();
 });
 
 /** How a recipe answers, as far as a test reads it. */

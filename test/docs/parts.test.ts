@@ -2,7 +2,7 @@ import type { ApolloClient } from '@apollo/client';
 import { parse } from 'graphql';
 import { type Environment, fetchQuery, type GraphQLTaggedNode } from 'relay-runtime';
 import { Client, fetchExchange } from 'urql';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../support/door.ts';
 import { clientStage, placeArtifacts } from './support/client-stage.ts';
 import { until } from './support/live-recipes.ts';
@@ -14,7 +14,6 @@ beforeAll(() => placeArtifacts(stage.project));
 beforeEach(async () => {
   door = await openDoor({ AUTH_MODE: 'none' });
 });
-afterEach(() => door.close());
 
 const open = {
   apollo: async () => {

@@ -5,7 +5,7 @@ import { PersistedQueryLink } from '@apollo/client/link/persisted-queries';
 import { parse } from 'graphql';
 import { type Environment, fetchQuery, type GraphQLTaggedNode } from 'relay-runtime';
 import type { Client } from 'urql';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../support/door.ts';
 import { pageAt } from '../support/readme.ts';
 import { clientBlocks, clientStage } from './support/client-stage.ts';
@@ -14,7 +14,6 @@ import { blocksOf } from './support/typed-page.ts';
 const stage = clientStage();
 const UNLISTED = '{ plans { id name } }';
 let door: Door;
-afterEach(() => door.close());
 
 /** A gateway that answers what the list in the project's folder has, and its address. */
 async function openListed(): Promise<string> {

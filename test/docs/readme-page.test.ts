@@ -18,9 +18,8 @@ describeWith(chromium, 'the web page of the README', () => {
     const { url } = await world.gateway.listen();
     if (page) html = pageFor(page, url);
   });
-  afterAll(async () => {
+  afterAll(() => {
     served.server.close();
-    await world.close();
   });
 
   it('shows what the README says, in twenty lines', async () => {

@@ -6,7 +6,7 @@ import {
   fetchQuery,
   type GraphQLTaggedNode,
 } from 'relay-runtime';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Door, openDoor } from '../support/door.ts';
 import { clientStage } from './support/client-stage.ts';
 
@@ -25,7 +25,6 @@ let door: Door;
 beforeEach(async () => {
   door = await openDoor({ AUTH_MODE: 'none' });
 });
-afterEach(() => door.close());
 
 describe('a row that Relay deletes', () => {
   it('leaves its store without a warning of one id on two types', async () => {

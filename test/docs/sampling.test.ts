@@ -31,7 +31,6 @@ beforeAll(async () => {
   busy = await busyGateway({ metrics: 'open', LOG_LEVEL: 'info', 'ttl.account': '600000' });
 });
 afterAll(async () => {
-  await busy.close();
   await provider.shutdown();
   trace.disable();
   context.disable();

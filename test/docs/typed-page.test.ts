@@ -27,9 +27,8 @@ beforeAll(async () => {
   }
 });
 
-afterAll(async () => {
+afterAll(() => {
   page.server.close();
-  await door.close();
   rmSync(project.folder, { recursive: true });
 });
 

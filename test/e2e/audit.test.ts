@@ -1,22 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { tempFolder } from '../support/folder.ts';
 
 let registry: Server | undefined;
 let cache = '';
 beforeEach(() => {
   // npm remembers advisories from one audit to the next.
-  cache = mkdtempSync(join(tmpdir(), 'audit-'));
+  cache = tempFolder();
 });
-afterEach(() => {
-  registry?.close();
-  rmSync(cache, { recursive: true });
-});
+afterEach(() => registry?.close());
 
 /** A registry that knows these advisories by package, or that has never heard of audits. */
 async function startRegistry(advisories: Record<string, unknown> | null): Promise<string> {

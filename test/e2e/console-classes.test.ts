@@ -1,11 +1,7 @@
-import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { formatTokenFile } from '../../src/auth/token-file.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
+import { tokenFile } from '../support/folder.ts';
 import { chromium, describeWith } from '../support/needs.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { expectAccessible } from './axe.ts';
@@ -18,7 +14,6 @@ const CLASSES = JSON.stringify({
 
 describeWith(chromium, 'the classes in the console', () => {
   const clock = new VirtualClock();
-  const folder = mkdtempSync(join(tmpdir(), 'console-classes-'));
   const waiting: Promise<unknown>[] = [];
   let busy: BusyGateway;
   let browser: Browser;
@@ -37,9 +32,10 @@ describeWith(chromium, 'the classes in the console', () => {
   }
 
   beforeAll(async () => {
-    const tokens = join(folder, 'tokens.json');
-    const of = (name: string) => ({ name, role: 'viewer', sha256: hash('sha256', name) }) as const;
-    writeFileSync(tokens, formatTokenFile([of('person'), { ...of('crawler'), class: 'agent' }]));
+    const tokens = tokenFile(
+      { name: 'person', role: 'viewer' },
+      { name: 'crawler', role: 'viewer', class: 'agent' },
+    );
     const env = {
       AUTH_MODE: 'token',
       AUTH_TOKENS_FILE: tokens,
@@ -54,9 +50,7 @@ describeWith(chromium, 'the classes in the console', () => {
 
   afterAll(async () => {
     await browser?.close();
-    await busy?.close();
     await Promise.allSettled(waiting);
-    rmSync(folder, { recursive: true });
   });
 
   describe('with traffic', () => {
@@ -114,6 +108,5 @@ describeWith(chromium, 'the classes in the console', () => {
     await page.locator('.upstream').first().waitFor();
     expect(await page.locator('#classes').isVisible()).toBe(false);
     await page.close();
-    await plain.close();
   });
 });

@@ -1,29 +1,20 @@
-import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { formatTokenFile } from '../../src/auth/token-file.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
+import { tempFolder, tokenFile } from '../support/folder.ts';
 import { chromium, describeWith } from '../support/needs.ts';
 import { expectAccessible } from './axe.ts';
 import { openBrowser } from './browser.ts';
 
 describeWith(chromium, 'the jobs in the console', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'console-jobs-'));
+  const folder = tempFolder();
   let busy: BusyGateway;
   let browser: Browser;
   let page: Page;
 
   beforeAll(async () => {
-    const tokens = join(folder, 'tokens.json');
-    const all = (['boss', 'shop'] as const).map((name) => ({
-      name,
-      role: name === 'boss' ? ('admin' as const) : ('viewer' as const),
-      sha256: hash('sha256', name),
-    }));
-    writeFileSync(tokens, formatTokenFile(all));
+    const tokens = tokenFile({ name: 'boss', role: 'admin' }, { name: 'shop', role: 'viewer' });
     const env = { AUTH_MODE: 'token', AUTH_TOKENS_FILE: tokens, STATE_DIR: join(folder, 'state') };
     busy = await busyGateway(env);
     browser = await openBrowser();
@@ -31,11 +22,7 @@ describeWith(chromium, 'the jobs in the console', () => {
     await page.goto(`${busy.url}/console`);
   });
 
-  afterAll(async () => {
-    await browser?.close();
-    await busy?.close();
-    rmSync(folder, { recursive: true });
-  });
+  afterAll(() => browser?.close());
 
   const section = () => page.locator('#jobs');
   const row = () => section().locator('tbody tr').first();

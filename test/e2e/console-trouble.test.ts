@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formatTokenFile } from '../../src/auth/token-file.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
+import { tempFolder } from '../support/folder.ts';
 import { chromium, describeWith } from '../support/needs.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { findingsOf } from './axe.ts';
@@ -23,7 +23,7 @@ const schemes = ['light', 'dark'] as const;
 
 describeWith(chromium, 'the console in trouble', () => {
   const clock = new VirtualClock();
-  const folder = mkdtempSync(join(tmpdir(), 'console-'));
+  const folder = tempFolder();
   const tokens = join(folder, 'tokens.json');
   const env = {
     AUTH_MODE: 'token',
@@ -87,9 +87,7 @@ describeWith(chromium, 'the console in trouble', () => {
     sandbox?.links.clearFaults();
     await clock.advance(600_000);
     await Promise.allSettled(waiting);
-    await busy?.close();
     await sandbox?.close();
-    rmSync(folder, { recursive: true });
   });
 
   const views = sizes.flatMap(([width, height]) =>

@@ -1,11 +1,9 @@
-import { hash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { formatTokenFile } from '../../src/auth/token-file.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
+import { tempFolder, tokenFile } from '../support/folder.ts';
 import { chromium, describeWith } from '../support/needs.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { expectAccessible } from './axe.ts';
@@ -13,7 +11,7 @@ import { openBrowser } from './browser.ts';
 
 describeWith(chromium, 'the usage in the console', () => {
   const clock = new VirtualClock();
-  const folder = mkdtempSync(join(tmpdir(), 'console-usage-'));
+  const folder = tempFolder();
   let busy: BusyGateway;
   let browser: Browser;
 
@@ -23,11 +21,11 @@ describeWith(chromium, 'the usage in the console', () => {
     });
 
   beforeAll(async () => {
-    const tokens = join(folder, 'tokens.json');
-    const of = (name: string, role: 'viewer' | 'admin' = 'viewer') =>
-      ({ name, role, sha256: hash('sha256', name) }) as const;
-    const all = [of('person'), { ...of('crawler'), class: 'agent' }, of('boss', 'admin')];
-    writeFileSync(tokens, formatTokenFile(all));
+    const tokens = tokenFile(
+      { name: 'person', role: 'viewer' },
+      { name: 'crawler', role: 'viewer', class: 'agent' },
+      { name: 'boss', role: 'admin' },
+    );
     const env = {
       AUTH_MODE: 'token',
       AUTH_TOKENS_FILE: tokens,
@@ -44,11 +42,7 @@ describeWith(chromium, 'the usage in the console', () => {
     for (let time = 0; time < 5; time += 1) await ask('person', 'Home', 'campaigns');
   });
 
-  afterAll(async () => {
-    await browser?.close();
-    await busy?.close();
-    rmSync(folder, { recursive: true });
-  });
+  afterAll(() => browser?.close());
 
   async function open(headers: Readonly<Record<string, string>> = {}): Promise<Page> {
     const page = await browser.newPage({ extraHTTPHeaders: headers });

@@ -44,7 +44,6 @@ describeWith(chromium, 'the console in a browser', () => {
 
   afterAll(async () => {
     await browser?.close();
-    await busy?.close();
   });
 
   const linksCard = () => page.locator('.upstream').first();

@@ -1,11 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 // @ts-expect-error: a script has no types.
 import { directValues } from '../../scripts/direct-values.js';
+import { tempFolder } from '../support/folder.ts';
 
 type Step = (value?: unknown) => unknown;
 interface Helpers {
@@ -17,8 +17,7 @@ interface Helpers {
 const library = createRequire(import.meta.url)
   .resolve('@whatwg-node/promise-helpers')
   .replace('/cjs/', '/esm/');
-const folder = mkdtempSync(join(tmpdir(), 'direct-values-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = tempFolder();
 
 async function built(): Promise<Helpers> {
   const file = join(folder, 'helpers.mjs');

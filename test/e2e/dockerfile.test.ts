@@ -1,25 +1,16 @@
 import { spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { servicesOf, variablesOf as variablesOfService } from '../support/deployed.ts';
 import { commandOf, parseDockerfile, type Stage, variablesOf } from '../support/dockerfile.ts';
+import { tempFolder } from '../support/folder.ts';
 import { freePort } from '../support/free-port.ts';
 import { type Running, start } from '../support/process.ts';
 
 const stages = parseDockerfile(readFileSync('Dockerfile', 'utf8'));
 const final = stages.at(-1);
-const work = mkdtempSync(join(tmpdir(), 'image-'));
+const work = tempFolder();
 const context = join(work, 'context');
 
 /** The root file system of a stage, as a folder. */
@@ -99,7 +90,6 @@ describe('the image', () => {
   afterAll(async () => {
     running?.child.kill('SIGKILL');
     await running?.ended;
-    rmSync(work, { recursive: true, force: true });
   });
 
   function run([command, ...args]: string[]): Running {

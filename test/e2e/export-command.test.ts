@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { formatTokenFile } from '../../src/auth/token-file.ts';
-import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { tempFolder } from '../support/folder.ts';
 import { freePort } from '../support/free-port.ts';
-import { PLENTY } from '../support/gateway.ts';
+import { openSandbox, PLENTY } from '../support/gateway.ts';
 import { GATEWAY, type Running, start } from '../support/process.ts';
 
 /** Each channel costs a request: a job of several steps. */
@@ -26,12 +26,11 @@ let token: string | null;
 const running: Running[] = [];
 
 beforeAll(async () => {
-  sandbox = await startSandbox({ limit: { requests: PLENTY } });
+  sandbox = await openSandbox();
 });
-afterAll(() => sandbox.close());
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'export-command-'));
+  folder = tempFolder();
   port = await freePort();
   url = `http://127.0.0.1:${port}`;
   token = null;
@@ -41,7 +40,6 @@ afterEach(async () => {
   sandbox.links.clearLog();
   for (const { child } of running) child.kill('SIGKILL');
   await Promise.all(running.splice(0).map(({ ended }) => ended));
-  rmSync(folder, { recursive: true });
 });
 
 /** The built gateway over the sandbox, on one port and one folder. */

@@ -45,7 +45,6 @@ describeWith(chromium, 'a page over plain HTTP, in a browser that knows no secur
 
   afterEach(async () => {
     await page?.close();
-    await busy?.close();
     marks.length = 0;
   });
 

@@ -1,9 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/scheduling/clock.ts';
 import { ModelAccounts } from '../series/model-accounts.ts';
+import { tempFolder } from '../support/folder.ts';
 import { GATEWAY, type Running, start } from '../support/process.ts';
 import { until } from '../support/uploads.ts';
 
@@ -12,7 +10,7 @@ let folder: string;
 const running: Running[] = [];
 beforeEach(async () => {
   model = await ModelAccounts.start(systemClock);
-  folder = mkdtempSync(join(tmpdir(), 'killed-'));
+  folder = tempFolder();
 });
 afterEach(async () => {
   for (const each of running.splice(0)) {
@@ -20,7 +18,6 @@ afterEach(async () => {
     await each.ended;
   }
   await model[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true });
 });
 
 const NO_CACHE = {

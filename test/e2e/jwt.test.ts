@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SignJWT } from 'jose';
 import { expect, it } from 'vitest';
+import { tempFolder } from '../support/folder.ts';
 import { GATEWAY, start } from '../support/process.ts';
 
 const secret = 'a secret of more than 32 letters'.replaceAll(' ', '-');
@@ -34,7 +34,7 @@ async function ask(url: string, token: string): Promise<number | undefined> {
 }
 
 it('a token that was verified is nowhere in the heap, and who sent it is', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'heap-'));
+  const folder = tempFolder();
   const flags = ['--heapsnapshot-signal=SIGUSR2', `--diagnostic-dir=${folder}`];
   const gateway = start(process.execPath, [...flags, ...GATEWAY], {
     cwd: '.',

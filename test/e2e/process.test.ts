@@ -1,14 +1,14 @@
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import { settings } from '../../src/config/settings.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { arrival } from '../support/busy-gateway.ts';
+import { tempFolder } from '../support/folder.ts';
 import { GATEWAY, type Running, start } from '../support/process.ts';
 
 const running: Running[] = [];
@@ -195,7 +195,7 @@ describe('check-config', () => {
   const real = { LINKS_BASE_URL: 'https://links.example', AUTH_MODE: 'none' };
 
   it('prints the value of every setting without secrets, and exits with 0', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'check-'));
+    const folder = tempFolder();
     const file = join(folder, 'market-key');
     writeFileSync(file, 'market-s3cret');
     const process = gateway(

@@ -1,14 +1,10 @@
-import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, type ClientRequest, request } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { formatTokenFile } from '../../src/auth/token-file.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { schema } from '../../src/schema.ts';
+import { tokenFile } from '../support/folder.ts';
 import { GATEWAY, type Running, start } from '../support/process.ts';
 import type { Message } from '../support/wild.ts';
 import { anyOperation } from '../support/wild-operations.ts';
@@ -29,18 +25,13 @@ const AGAIN = 3;
 
 const roles = ['viewer', 'editor', 'admin'] as const;
 const secret = 'a-secret-of-more-than-32-letters';
-const folder = mkdtempSync(join(tmpdir(), 'random-'));
+const tokens = tokenFile(...roles.map((role) => ({ name: role, role })));
 
 let sandbox: Sandbox;
 beforeAll(async () => {
   sandbox = await startSandbox({ limit: { requests: 100, windowMs: 1000 } });
-  const tokens = roles.map((role) => ({ name: role, role, sha256: hash('sha256', role) }));
-  writeFileSync(join(folder, 'tokens.json'), formatTokenFile(tokens));
 });
-afterAll(async () => {
-  await sandbox.close();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => sandbox.close());
 
 const sign = (role: string): Promise<string> =>
   new SignJWT({ roles: [role] })
@@ -60,7 +51,7 @@ interface Mode {
 const modes: Readonly<Record<string, Mode>> = {
   none: { env: {}, tokens: async () => ['made-up'] },
   token: {
-    env: { AUTH_TOKENS_FILE: join(folder, 'tokens.json') },
+    env: { AUTH_TOKENS_FILE: tokens },
     tokens: async () => [...roles, 'made-up'],
   },
   jwt: {

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { resourceNames } from '../../src/resources.ts';
-import { type Fault, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { PLENTY, type Row } from '../support/gateway.ts';
+import type { Fault, Sandbox } from '../../src/sandbox/sandbox.ts';
+import { openSandbox, PLENTY, type Row } from '../support/gateway.ts';
 import { GATEWAY, type Running, start } from '../support/process.ts';
 
 /** Passwords that callers send, with letters that are spelt otherwise in URLs, JSON and HTML. */
@@ -104,13 +104,12 @@ let userKeys: string[] = [];
 const loginUrls: string[] = [];
 
 beforeAll(async () => {
-  sandbox = await startSandbox({ limit: { requests: PLENTY } });
+  sandbox = await openSandbox();
   const headers = { authorization: `Bearer ${sandbox.links.key}` };
   const users = await fetch(`${sandbox.links.url}/api/users`, { headers });
   const { data } = (await users.json()) as { data: { apikey: string }[] };
   userKeys = data.map(({ apikey }) => apikey);
 });
-afterAll(() => sandbox.close());
 
 /** What one run of the process has said: to its callers, by caller, and to its operator. */
 interface Told {

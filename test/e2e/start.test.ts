@@ -3,17 +3,16 @@ import {
   appendFileSync,
   cpSync,
   existsSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { tempFolder } from '../support/folder.ts';
 import { chromium, describeWith } from '../support/needs.ts';
 import { type Running, start } from '../support/process.ts';
 import { openBrowser } from './browser.ts';
@@ -29,7 +28,7 @@ interface ProjectCopy {
 
 /** Copies it. Packages are links where the file system can: they are hundreds of megabytes. */
 function copyProject(): ProjectCopy {
-  const folder = mkdtempSync(join(tmpdir(), 'project-'));
+  const folder = tempFolder();
   for (const name of readdirSync('.').filter((each) => !LEFT_OUT.test(each))) {
     const filter = (path: string): boolean => !LEFT_OUT.test(path);
     cpSync(name, join(folder, name), { recursive: true, filter });

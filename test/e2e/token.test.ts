@@ -1,24 +1,14 @@
 import { execFile } from 'node:child_process';
 import { hash } from 'node:crypto';
-import {
-  chmodSync,
-  linkSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, linkSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { KnownToken } from '../../src/auth/token-file.ts';
 import { openDoor } from '../support/door.ts';
+import { tempFolder } from '../support/folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'mint-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = tempFolder();
 
 describe('the token command', () => {
   const run = promisify(execFile);
@@ -46,7 +36,6 @@ describe('the token command', () => {
     expect((statSync(path).mode & 0o777).toString(8)).toBe('600');
     const door = await openDoor({ AUTH_MODE: 'token', AUTH_TOKENS_FILE: path });
     expect((await door.ask('{ account { username } }', token)).status).toBe(200);
-    await door.close();
   });
 
   it('adds to what is there, under another name only', async () => {

@@ -36,7 +36,6 @@ describeWith(chromium, 'a caller whose name turns the text around', () => {
 
   afterAll(async () => {
     await browser?.close();
-    await busy?.close();
   });
 
   it('is shown with escapes everywhere in the console', async () => {

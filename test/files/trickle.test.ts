@@ -7,9 +7,8 @@ import { beginUpload, someBytes, until, upload, uploadAnswer } from '../support/
 
 let door: Door;
 const sent: ClientRequest[] = [];
-afterEach(async () => {
+afterEach(() => {
   for (const each of sent.splice(0)) each.destroy();
-  await door.close();
 });
 
 /** A gateway under the usual rate limit. */

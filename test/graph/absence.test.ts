@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { startWorld, type World } from '../support/gateway.ts';
 
 let world: World;
@@ -6,7 +6,6 @@ let world: World;
 beforeAll(async () => {
   world = await startWorld();
 });
-afterAll(() => world.close());
 
 const globalId = (text: string): string => Buffer.from(text).toString('base64url');
 
@@ -91,7 +90,6 @@ describe('QrItem.qrCode', () => {
     const gone = channels.nodes.flatMap(({ items }) => items.nodes).filter(({ title }) => title);
     expect(gone.length).toBeGreaterThan(0);
     for (const { qrCode } of gone) expect(qrCode).toBeNull();
-    await other.close();
   });
 });
 
@@ -112,6 +110,5 @@ describe('User.plan', () => {
     );
     restore();
     for (const { planId, plan } of users) expect(plan === null, String(planId)).toBe(planId === 1);
-    await other.close();
   });
 });

@@ -1,7 +1,3 @@
-import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import {
   type GraphQLField,
   type GraphQLInputType,
@@ -13,12 +9,12 @@ import {
   isNonNullType,
   isObjectType,
 } from 'graphql';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { formatTokenFile } from '../../src/auth/token-file.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { roles } from '../../src/auth/viewer.ts';
 import { access } from '../../src/graph/access.ts';
 import { schema } from '../../src/schema.ts';
 import { type Door, openDoor, type Reply } from '../support/door.ts';
+import { tokenFile } from '../support/folder.ts';
 
 const scalars: Readonly<Record<string, unknown>> = {
   ID: '1',
@@ -44,21 +40,14 @@ function sampleOf(type: GraphQLInputType): unknown {
   return Object.fromEntries(wanted.map((each) => [each.name, sampleOf(each.type)]));
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'access-'));
 let door: Door;
 beforeAll(async () => {
-  const file = join(folder, 'tokens.json');
-  const tokens = roles.map((role) => ({ name: role, role, sha256: hash('sha256', role) }));
-  writeFileSync(file, formatTokenFile(tokens));
+  const file = tokenFile(...roles.map((role) => ({ name: role, role })));
   door = await openDoor({
     AUTH_MODE: 'token',
     AUTH_TOKENS_FILE: file,
     EXPOSE_USER_API_KEYS: 'true',
   });
-});
-afterAll(async () => {
-  await door.close();
-  rmSync(folder, { recursive: true });
 });
 
 type Root = 'Query' | 'Mutation';

@@ -16,7 +16,6 @@ beforeEach(async () => {
   const env = { LINKS_RATE_LIMIT: '30', MARKET_RATE_LIMIT: '60' };
   world = await startWorld({ on: sandbox, env });
 });
-afterAll(() => world.close());
 
 /** Runs one operation; what it cost by the sandbox's count must be what its receipt says. */
 async function cost(query: string, variables: Row = {}): Promise<number> {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Connection, type Row, startWorld, type World } from '../support/gateway.ts';
 import { everyRow, moment, plain } from './rest.ts';
 
@@ -9,7 +9,6 @@ beforeAll(async () => {
   world = await startWorld();
   channels = await everyRow(world, '/api/channels', 'channels');
 });
-afterAll(() => world.close());
 
 const typenames: Readonly<Record<string, string>> = {
   links: 'LinkItem',
@@ -120,7 +119,6 @@ describe('Channel.items', () => {
     expect(types(channel.back)).toEqual(['LINKS', 'BIO', 'QR']);
     expect(types(channel.rest)).toEqual(['QR']);
     expect(types(channel.start)).toEqual(['LINKS']);
-    await other.close();
   });
 });
 

@@ -1,8 +1,14 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { planOf } from '../graphql/plan-of.ts';
 import { openDoor } from '../support/door.ts';
-import { type Connection, PLENTY, type Row, startWorld, type World } from '../support/gateway.ts';
+import {
+  type Connection,
+  openSandbox,
+  type Row,
+  startWorld,
+  type World,
+} from '../support/gateway.ts';
 import { everyRow, plain } from './rest.ts';
 
 let sandbox: Sandbox;
@@ -12,16 +18,14 @@ let truth: Map<string, string[]>;
 let channelIds: number[];
 
 beforeAll(async () => {
-  sandbox = await startSandbox({ limit: { requests: PLENTY } });
+  sandbox = await openSandbox();
 });
-afterAll(() => sandbox.close());
 beforeEach(async () => {
   sandbox.reset();
   world = await startWorld({ on: sandbox });
   truth = await membership(world);
   world.forgetCalls();
 });
-afterEach(() => world.close());
 
 async function membership(of: World): Promise<Map<string, string[]>> {
   const found = new Map<string, string[]>();
@@ -101,7 +105,6 @@ describe('QrCode.channels', () => {
       limit: 5,
     });
     expect(small.calls().some((call) => call.startsWith('GET /api/channel/'))).toBe(false);
-    await small.close();
   });
 });
 
@@ -165,7 +168,6 @@ describe('The argument cachedOnly', () => {
     const warm = await ask();
     expect(warm).not.toEqual(cold);
     for (let n = 0; n < 4; n += 1) expect(await ask()).toEqual(warm);
-    await door.close();
   });
 
   it('keeps nothing fresh that is used for it alone, however often it is asked', async () => {
@@ -178,11 +180,10 @@ describe('The argument cachedOnly', () => {
     }
     const paths = sandbox.links.requests.map(({ path }) => path);
     expect(paths.filter((path) => path.startsWith('/api/channel'))).toEqual([]);
-    await door.close();
   });
 
   it('knows that a part of the items of a channel is not all of them', async () => {
-    const other = await startSandbox({ limit: { requests: PLENTY }, maxLimit: 12 });
+    const other = await openSandbox({ maxLimit: 12 });
     const short = await startWorld({ on: other });
     await short.data('{ channels(first: 100) { nodes { items(first: 5) { totalCount } } } }');
     await short.data('{ qrCodes(first: 100) { totalCount } }');

@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Connection, type Row, startWorld, type World } from '../support/gateway.ts';
 
 let world: World;
 beforeAll(async () => {
   world = await startWorld();
 });
-afterAll(() => world.close());
 
 /** Reads one member of the first item whose description the marketplace sends like this. */
 async function textOf(description: unknown, first = 1): Promise<(string | null)[]> {
@@ -106,7 +105,6 @@ describe('Campaign.slug', () => {
     );
     expect([data.campaigns.nodes, receipt.calls]).toEqual([[{ slug }], 1]);
     restore();
-    await other.close();
   });
 });
 

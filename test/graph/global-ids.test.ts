@@ -1,5 +1,5 @@
 import { getNamedType, isListType, isObjectType } from 'graphql';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { schema } from '../../src/schema.ts';
 import { type Connection, type Row, startWorld, type World } from '../support/gateway.ts';
 
@@ -7,7 +7,6 @@ let world: World;
 beforeAll(async () => {
   world = await startWorld();
 });
-afterAll(() => world.close());
 
 /** Every field of Query that lists objects, and whether it does so as a connection. */
 function lists(): { field: string; paged: boolean }[] {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Connection, type Row, startWorld, type World } from '../support/gateway.ts';
 import { everyRow, moment, plain } from './rest.ts';
 
@@ -111,7 +111,6 @@ let world: World;
 beforeAll(async () => {
   world = await startWorld();
 });
-afterAll(() => world.close());
 
 describe.each(lists)('Query.$field', ({ field, path, key, typename, selection, row }) => {
   it('answers every field of every row as the upstream has it, in its order', async () => {

@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Connection, type Row, startWorld, type World } from '../support/gateway.ts';
 
 let world: World;
 beforeAll(async () => {
   world = await startWorld();
 });
-afterAll(() => world.close());
 beforeEach(() => world.forgetCalls());
 
 /** The fields that look up one row, with the list that shows the same rows, and what is selected of them. */
@@ -54,6 +53,5 @@ describe('Query.plan', () => {
       data: { plan: data.plan },
       receipt: { calls: 0 },
     });
-    await fresh.close();
   });
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Connection, type Row, startWorld, type World } from '../support/gateway.ts';
 import { moment, plain } from './rest.ts';
 
@@ -9,7 +9,6 @@ beforeAll(async () => {
   world = await startWorld();
   ({ items } = await world.market<{ items: Row[] }>('/api/items/all'));
 });
-afterAll(() => world.close());
 
 const fields = `databaseId name description category subCategory options version demoLink tags
   media { kind thumbnail previewImage previewVideo previewAudio screenshots }
@@ -187,7 +186,6 @@ describe('Query.items', () => {
     expect(await other.data('{ items { totalCount nodes { id } } }')).toEqual({
       items: { totalCount: 0, nodes: [] },
     });
-    await other.close();
   });
 });
 

@@ -1,11 +1,10 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startWorld, type World } from '../support/gateway.ts';
 
 let world: World;
 beforeAll(async () => {
   world = await startWorld();
 });
-afterAll(() => world.close());
 afterEach(() => world.forgetCalls());
 
 const globalId = (text: string): string => Buffer.from(text).toString('base64url');

@@ -1,18 +1,22 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { type Connection, PLENTY, type Row, startWorld, type World } from '../support/gateway.ts';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import {
+  type Connection,
+  openSandbox,
+  type Row,
+  startWorld,
+  type World,
+} from '../support/gateway.ts';
 
 let sandbox: Sandbox;
 let world: World;
 beforeAll(async () => {
-  sandbox = await startSandbox({ limit: { requests: PLENTY } });
+  sandbox = await openSandbox();
 });
-afterAll(() => sandbox.close());
 beforeEach(async () => {
   sandbox.reset();
   world = await startWorld({ on: sandbox });
 });
-afterEach(() => world.close());
 
 async function usersByPlan(): Promise<Map<unknown, unknown[]>> {
   const { data } = await world.links<{ data: Row[] }>('/api/users');
@@ -142,7 +146,6 @@ describe('Account.plan and Account.usage', () => {
         extensions: { code: 'UPSTREAM_FORBIDDEN' },
       })),
     );
-    await other.close();
   });
 
   it.each<[string, string, (body: { data: never }) => unknown, unknown]>([

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Row, startWorld, type World } from '../support/gateway.ts';
 import { plain } from './rest.ts';
 
@@ -24,7 +24,6 @@ beforeAll(async () => {
   world = await startWorld();
   ({ data: plans } = await world.links<{ data: RestPlan[] }>('/api/plans'));
 });
-afterAll(() => world.close());
 
 function feature({ limits }: RestPlan, name: string): Row {
   const value = limits[name];
@@ -91,6 +90,5 @@ describe('PlanLimits.feature', () => {
       expect(limits.feature).toBeNull();
       expect(limits.features.at(-1)).toEqual({ name: 'teleport', enabled: true, count: 3 });
     }
-    await other.close();
   });
 });

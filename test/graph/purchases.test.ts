@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Row, startWorld, type World } from '../support/gateway.ts';
 
 let world: World;
@@ -8,7 +8,6 @@ beforeAll(async () => {
   world = await startWorld();
   ({ valid, invalid } = world.sandbox.market.purchaseCodes);
 });
-afterAll(() => world.close());
 beforeEach(() => world.forgetCalls());
 
 const byCodes = 'query ($codes: [String!]!) { purchases(codes: $codes) { id code price } }';
@@ -67,7 +66,6 @@ describe('Query.purchases', () => {
       left: 3,
     });
     expect(world.calls()).toEqual([]);
-    await small.close();
   });
 
   it('leaves other fields alone where the marketplace is not configured', async () => {
@@ -80,7 +78,6 @@ describe('Query.purchases', () => {
       'UPSTREAM_NOT_CONFIGURED',
       'UPSTREAM_NOT_CONFIGURED',
     ]);
-    await links.close();
   });
 });
 
@@ -115,7 +112,6 @@ describe('The id of a purchase', () => {
     }
     const other = await startWorld({ on: world.sandbox });
     expect(await idOf(code, other)).toBe(id);
-    await other.close();
   });
 
   it('is refused if it was not made here, before anything is sent', async () => {
@@ -167,7 +163,6 @@ describe('The id of a purchase', () => {
     await other.data(nodes, { ids });
     expect(world.calls()).toEqual([]);
     restore();
-    await other.close();
   });
 
   it('of a long code is one that `node` takes', async () => {

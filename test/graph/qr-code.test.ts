@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Connection, type Row, startWorld, type World } from '../support/gateway.ts';
 import { everyRow } from './rest.ts';
 
@@ -9,7 +9,6 @@ beforeAll(async () => {
   world = await startWorld();
   codes = await everyRow(world, '/api/qr', 'qrs');
 });
-afterAll(() => world.close());
 
 /** Counts of the statistics object as the graph must answer them: numbers, largest first. */
 function counts(map: unknown): { label: string; count: number }[] {
@@ -79,6 +78,5 @@ describe('QrCode.statistics', () => {
     const { qrCode } = await other.data(query, { id: String(codes[0]?.['id']) });
     restore();
     expect(qrCode).toEqual({ databaseId: codes[0]?.['id'], statistics: null });
-    await other.close();
   });
 });

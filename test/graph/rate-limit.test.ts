@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type Row, startWorld, type World } from '../support/gateway.ts';
 
@@ -14,7 +14,6 @@ beforeEach(async () => {
   const env = { LINKS_RATE_LIMIT: '30', MARKET_RATE_LIMIT: '60' };
   world = await startWorld({ on: sandbox, env });
 });
-afterEach(() => world.close());
 
 const fields = 'limit remaining used queued cost resetAt upstreamResetAt windowSeconds';
 

@@ -1,12 +1,9 @@
-import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { formatTokenFile } from '../../src/auth/token-file.ts';
-import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Store } from '../../src/store/store.ts';
-import { PLENTY, startWorld, type World } from '../support/gateway.ts';
+import { tempFolder, tokenFile } from '../support/folder.ts';
+import { openSandbox, startWorld, type World } from '../support/gateway.ts';
 import { openFolder } from '../support/store.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -24,22 +21,18 @@ interface UsageShown {
 
 let sandbox: Sandbox;
 let folder: string;
+let tokens: string;
 let clock: VirtualClock;
 
 beforeEach(async () => {
   clock = new VirtualClock();
-  sandbox = await startSandbox({ limit: { requests: PLENTY } });
-  folder = mkdtempSync(join(tmpdir(), 'usage-'));
-  onTestFinished(async () => {
-    await sandbox.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
-  const tokens = [
-    { name: 'boss', role: 'admin' as const },
-    { name: 'web', role: 'viewer' as const },
-    { name: 'crawler', role: 'viewer' as const, class: 'agent' },
-  ].map((each) => ({ ...each, sha256: hash('sha256', each.name) }));
-  writeFileSync(join(folder, 'tokens.json'), formatTokenFile(tokens));
+  sandbox = await openSandbox();
+  folder = tempFolder();
+  tokens = tokenFile(
+    { name: 'boss', role: 'admin' },
+    { name: 'web', role: 'viewer' },
+    { name: 'crawler', role: 'viewer', class: 'agent' },
+  );
 });
 
 /** A process on the folder. */
@@ -55,13 +48,12 @@ async function start(
     log: { write: (line) => void (log += line) },
     env: {
       AUTH_MODE: 'token',
-      AUTH_TOKENS_FILE: join(folder, 'tokens.json'),
+      AUTH_TOKENS_FILE: tokens,
       CALLER_CLASSES: '{"agent":{}}',
       shutdownGraceMs: '0',
       ...env,
     },
   });
-  onTestFinished(() => world.close());
   return { ...world, store, log: () => log };
 }
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Row, startWorld, type World } from '../support/gateway.ts';
 import { account, plain } from './rest.ts';
 
@@ -7,7 +7,6 @@ let world: World;
 beforeAll(async () => {
   world = await startWorld();
 });
-afterAll(() => world.close());
 
 const fields = `databaseId email username avatar status expires registered
   planId plan { __typename databaseId name }`;

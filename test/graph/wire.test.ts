@@ -9,8 +9,7 @@ beforeAll(async () => {
   sandbox = await startSandbox({ limit: { requests: PLENTY } });
 });
 afterAll(() => sandbox.close());
-afterEach(async () => {
-  await world?.close();
+afterEach(() => {
   world = undefined;
   sandbox.reset();
 });

@@ -1,12 +1,11 @@
 import { serverAudits } from 'graphql-http';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../support/door.ts';
 
 let door: Door;
 beforeAll(async () => {
   door = await openDoor({ AUTH_MODE: 'none', INTROSPECTION: 'true' });
 });
-afterAll(() => door.close());
 
 const audits = serverAudits({ url: () => `${door.url}/graphql`, fetchFn: fetch });
 const named = (level: RegExp) =>

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../support/door.ts';
 
 const account = '{ account { username } }';
@@ -8,7 +8,6 @@ let open: Door;
 beforeAll(async () => {
   open = await openDoor({ AUTH_MODE: 'none' });
 });
-afterAll(() => open.close());
 
 describe('A batch', () => {
   const batch = (size: number) =>

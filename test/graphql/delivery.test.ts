@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { startWorld, type World } from '../support/gateway.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -9,7 +9,6 @@ describe('how answers are delivered', () => {
   beforeAll(async () => {
     world = await startWorld({ clock, env: { 'ttl.account': '60000' } });
   });
-  afterAll(() => world.close());
 
   const send = (query: string, init: { method?: 'POST'; headers?: Record<string, string> } = {}) =>
     world.gateway.fetch(

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { channelItems } from '../../src/links/content/channel.ts';
 import { qrCodes } from '../../src/links/content/qr-code.ts';
 import type { OperationPlan } from '../../src/upstream/dry-run/dry-run.ts';
@@ -22,12 +22,8 @@ const FORGED = [
   'c2:77777:3:100:999999999:5;6,7;8,9',
 ];
 
-const doors: Door[] = [];
-afterAll(() => Promise.all(doors.map((door) => door.close())));
-
 async function open(env: Record<string, string> = {}): Promise<Door> {
   const door = await openDoor({ AUTH_MODE: 'none', LOG_LEVEL: 'silent', ...env });
-  doors.push(door);
   return door;
 }
 

@@ -1,18 +1,14 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { OperationPlan } from '../../src/upstream/dry-run/dry-run.ts';
 import { startWorld, type World } from '../support/gateway.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { planOf } from './plan-of.ts';
-
-const worlds: World[] = [];
-afterEach(() => Promise.all(worlds.splice(0).map((world) => world.close())));
 
 const files = (name: string): string => `files(search: "${name}", first: 1) { totalCount }`;
 
 describe('The requests of a plan', () => {
   async function requestsOf(query: string): Promise<OperationPlan['requests']> {
     const world = await startWorld();
-    worlds.push(world);
     const { requests, more } = await planOf(world, query);
     expect(more).toBe(0);
     return requests;
@@ -59,7 +55,6 @@ describe('The requests of a plan', () => {
 
   it('have at most 50 entries, each with at most five fields', async () => {
     const world = await startWorld();
-    worlds.push(world);
     // An operation has at most 50 aliases.
     const many = Array.from({ length: 44 }, (_, n) => `a${n}: ${files(`${n}`)}`);
     const shared = Array.from({ length: 6 }, (_, n) => `b${n}: account { username }`);
@@ -95,7 +90,6 @@ describe('The forecast of a plan', () => {
         MAX_WAIT_MS: '3600000',
       },
     });
-    worlds.push(world);
     for (const api of [world.sandbox.links, world.sandbox.market]) {
       api.fault({ kind: 'slow', delayMs: ANSWER_MS });
     }
@@ -152,7 +146,6 @@ describe('The forecast of a plan', () => {
   it('begins with the next attempt while the circuit breaker is open', async () => {
     clock = new VirtualClock();
     const world = await startWorld({ clock, sandbox: { clock } });
-    worlds.push(world);
     world.sandbox.links.fault({ kind: 'error-500' });
     for (const name of ['pixels', 'domains', 'overlays', 'campaigns', 'splashPages']) {
       await world.ask(`{ ${name} { totalCount } }`);

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { OperationPlan } from '../../src/upstream/dry-run/dry-run.ts';
 import { PLENTY, startWorld, type World } from '../support/gateway.ts';
 import { QuickClock } from '../support/virtual-clock.ts';
@@ -10,14 +10,11 @@ const DASHBOARD = `{
 }`;
 
 describe('A dry run', () => {
-  const worlds: World[] = [];
   let world: World;
 
   beforeEach(async () => {
     world = await startWorld();
-    worlds.push(world);
   });
-  afterAll(() => Promise.all(worlds.map((each) => each.close())));
 
   async function plan(
     query: string,
@@ -129,7 +126,6 @@ describe('A dry run', () => {
   it('is not exact because another list has longer pages', async () => {
     const maxLimit = (path: string) => (path === '/api/overlay' ? 15 : 100);
     const other = await startWorld({ sandbox: { maxLimit, limit: { requests: PLENTY } } });
-    worlds.push(other);
     await other.ask('{ campaigns(first: 1) { totalCount } }');
     const query = '{ overlays(first: 20) { nodes { name } } }';
     expect(await plan(query, other)).toMatchObject({ calls: 1, exact: false });
@@ -151,7 +147,6 @@ describe('A dry run', () => {
     'is not exact about %s that is looked up in a list that is used beside',
     async (_, first, query) => {
       const other = await startWorld({ on: world.sandbox, env: { EXPOSE_USER_API_KEYS: 'true' } });
-      worlds.push(other);
       await other.ask(first);
       expect(await plan(query, other)).toMatchObject({ calls: 1, exact: false });
       expect((await other.ask(query)).receipt.calls).toBeGreaterThan(1);
@@ -174,7 +169,6 @@ describe('A dry run', () => {
 
   it('is not exact about more than an operation may ask for', async () => {
     const other = await startWorld({ on: world.sandbox, env: { LINKS_RATE_LIMIT: '1' } });
-    worlds.push(other);
     const query = '{ account { username } plans { name } }';
     expect(await plan(query, other)).toMatchObject({ calls: 2, exact: false });
   });
@@ -184,7 +178,6 @@ describe('A dry run', () => {
       on: world.sandbox,
       env: { AUTH_MODE: 'passthrough', LINKS_API_KEY: '' },
     });
-    worlds.push(other);
     const key = { authorization: `Bearer ${world.sandbox.links.key}` };
     const query = '{ seller { username } }';
     const dry = await other.ask(query, {}, { ...key, 'x-gateway-dry-run': '1' });
@@ -213,7 +206,6 @@ describe('A dry run of entries past their ttl', () => {
   const query =
     '{ account { username } channels(first: 4) { nodes { items(first: 5) { nodes { __typename } } } } }';
   let world: World | undefined;
-  afterEach(() => world?.close());
 
   it.each([
     ['younger than twice their ttl', 6000, 0, 6],

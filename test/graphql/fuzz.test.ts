@@ -20,10 +20,9 @@ beforeAll(async () => {
   process.on('unhandledRejection', notice);
   process.on('uncaughtException', notice);
 });
-afterAll(async () => {
+afterAll(() => {
   process.off('unhandledRejection', notice);
   process.off('uncaughtException', notice);
-  await busy.close();
 });
 
 interface Answer {

@@ -1,15 +1,15 @@
 import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Door, openDoor, type Reply } from '../support/door.ts';
+import { tempFolder } from '../support/folder.ts';
 
 const account = '{ account { username } }';
 const seller = '{ seller { username } }';
 const RESPONSE = 'application/graphql-response+json';
 
-const folder = mkdtempSync(join(tmpdir(), 'persisted-'));
+const folder = tempFolder();
 const file = join(folder, 'operations.json');
 let open: Door;
 let listed: Door;
@@ -17,11 +17,6 @@ beforeAll(async () => {
   writeFileSync(file, JSON.stringify({ 'id-1': account, [`sha256:${hashOf(seller)}`]: seller }));
   open = await openDoor({ AUTH_MODE: 'none' });
   listed = await openDoor({ AUTH_MODE: 'none', PERSISTED_OPERATIONS_FILE: file });
-});
-afterAll(async () => {
-  await open.close();
-  await listed.close();
-  rmSync(folder, { recursive: true });
 });
 
 function hashOf(query: string): string {

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../support/door.ts';
 
 let door: Door;
-afterEach(() => door.close());
 
 const PATH = '/schema.graphql';
 

@@ -1,5 +1,5 @@
 import { isObjectType } from 'graphql';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { schema } from '../../src/schema.ts';
 import { type Door, openDoor } from '../support/door.ts';
 import { LiveViewer } from '../support/live-viewer.ts';
@@ -30,10 +30,6 @@ describe('An answer that holds secrets', () => {
 
   beforeAll(async () => {
     door = await openDoor({ AUTH_MODE: 'none', EXPOSE_USER_API_KEYS: 'true' });
-  });
-  afterAll(async () => {
-    LiveViewer.closeAll();
-    await door.close();
   });
 
   const get = (query: string, headers: Readonly<Record<string, string>> = {}) =>
@@ -74,7 +70,6 @@ describe('An answer that holds secrets', () => {
     const reply = await shut.send(`/graphql?${new URLSearchParams({ query: USER })}`);
     expect(reply.code).toBe('FORBIDDEN');
     expect(told(reply)).toEqual(unstored);
-    await shut.close();
   });
 
   it('is told from that of another operation of the same text', async () => {

@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { PLENTY, startWorld, type World } from '../support/gateway.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { openSandbox, startWorld, type World } from '../support/gateway.ts';
 
 let world: World;
 beforeAll(async () => {
   world = await startWorld();
 });
-afterAll(() => world.close());
 
 const deferred = '{ account { username } ... @defer { overlays(first: 2) { nodes { name } } } }';
 const streamed = '{ plans @stream(initialCount: 1) { name } }';
@@ -169,7 +167,7 @@ describe('An answer with @stream', () => {
 
 describe('A deferred part that fails', () => {
   it('is an error of the whole answer, masked and with its path', async () => {
-    const sandbox = await startSandbox({ limit: { requests: PLENTY } });
+    const sandbox = await openSandbox();
     const failing = await startWorld({ on: sandbox });
     sandbox.links.fault({
       kind: 'answer',

@@ -8,11 +8,9 @@ const GRACE_MS = 20_000;
 
 let door: Door;
 let sockets: Socket[] = [];
-afterEach(async () => {
-  LiveViewer.closeAll();
+afterEach(() => {
   for (const socket of sockets) socket.destroy();
   sockets = [];
-  await door.close();
 });
 
 async function open(): Promise<void> {

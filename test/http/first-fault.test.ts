@@ -1,14 +1,10 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
-
-const open: BusyGateway[] = [];
-afterEach(() => Promise.all(open.splice(0).map((each) => each.close())));
 
 const ACCOUNT = '{ account { username } }';
 
 async function start(env: Readonly<Record<string, string>> = {}): Promise<BusyGateway> {
   const gateway = await busyGateway(env);
-  open.push(gateway);
   return gateway;
 }
 

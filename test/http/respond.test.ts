@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { securityHeaders } from '../../src/http/door/every-request.ts';
 import { type Door, openDoor } from '../support/door.ts';
 
@@ -14,7 +14,6 @@ beforeAll(async () => {
     INTROSPECTION: 'true',
   });
 });
-afterAll(() => door.close());
 
 interface Sent {
   readonly status: number;

@@ -1,15 +1,11 @@
 import { createHmac } from 'node:crypto';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Door, openDoor, type Reply } from '../support/door.ts';
 import { LiveViewer } from '../support/live-viewer.ts';
 
 const LIVE = 'query @live { account { username } }';
 
 let door: Door;
-afterEach(async () => {
-  LiveViewer.closeAll();
-  await door.close();
-});
 
 /** What the header says and what the error says, in milliseconds. */
 function times({ errors, headers }: Reply) {

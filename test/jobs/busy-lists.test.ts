@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { StandIn, upTo } from '../graph/paging/stand-in.ts';
 import { rounds } from '../support/rounds.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -18,7 +18,6 @@ describe('an export of a list that changes between any two of its requests', () 
   beforeAll(async () => {
     upstream = await StandIn.start();
   });
-  afterAll(() => upstream[Symbol.asyncDispose]());
 
   /** Exports the list while rows come and go; the ids in its output. */
   async function exported(rows: number, pageSize: number, before: (nth: number) => void) {

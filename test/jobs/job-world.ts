@@ -1,11 +1,10 @@
-import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { formatTokenFile } from '../../src/auth/token-file.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { known, tempFolder } from '../support/folder.ts';
 import { type AnswerError, PLENTY, startWorld, type WorldOptions } from '../support/gateway.ts';
 import { openFolder } from '../support/store.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
@@ -45,15 +44,11 @@ interface JobWorldOptions extends Pick<WorldOptions, 'env'> {
 export async function jobWorld({ clock, env, on }: JobWorldOptions = {}) {
   const sandbox =
     on ?? (await startSandbox({ limit: { requests: PLENTY }, ...(clock && { clock }) }));
-  const folder = mkdtempSync(join(tmpdir(), 'jobs-'));
+  const folder = tempFolder();
   const tokens = join(folder, 'tokens.json');
   /** Writes the file of tokens, without some of them or with other roles. */
   const allow = (roles: Partial<Record<Person, 'admin' | 'editor' | 'viewer'>> = ROLES): void => {
-    const all = Object.entries(roles).map(([name, role]) => ({
-      name,
-      role,
-      sha256: hash('sha256', name),
-    }));
+    const all = Object.entries(roles).map(([name, role]) => known({ name, role }));
     writeFileSync(tokens, formatTokenFile(all));
   };
   allow();
@@ -81,7 +76,6 @@ export async function jobWorld({ clock, env, on }: JobWorldOptions = {}) {
   onTestFinished(async () => {
     await current.close();
     if (!on) await sandbox.close();
-    rmSync(folder, { recursive: true, force: true });
   });
   const as = (name: Person) => ({ authorization: `Bearer ${name}` });
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters

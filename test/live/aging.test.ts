@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../support/door.ts';
 import { LiveViewer, type Looking } from '../support/live-viewer.ts';
 
@@ -6,10 +6,6 @@ const CHANNELS = 'query @live { channels(first: 50) { nodes { id databaseId name
 const MAX_AGE_MS = 60_000;
 
 let door: Door;
-afterEach(async () => {
-  LiveViewer.closeAll();
-  await door.close();
-});
 
 async function open(maxAgeMs = MAX_AGE_MS): Promise<void> {
   door = await openDoor({ AUTH_MODE: 'none', liveMaxAgeMs: String(maxAgeMs) });

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../support/door.ts';
 import { LiveViewer } from '../support/live-viewer.ts';
 
@@ -14,10 +14,6 @@ interface Told {
 }
 
 let door: Door;
-afterEach(async () => {
-  LiveViewer.closeAll();
-  await door.close();
-});
 
 async function open(env: Readonly<Record<string, string>> = {}): Promise<void> {
   door = await openDoor({ AUTH_MODE: 'none', ...env });

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../support/door.ts';
 import { LiveViewer, type Looking } from '../support/live-viewer.ts';
 
@@ -11,10 +11,6 @@ interface Channels {
 }
 
 let door: Door;
-afterEach(async () => {
-  LiveViewer.closeAll();
-  await door.close();
-});
 
 async function open(env: Readonly<Record<string, string>> = {}): Promise<void> {
   door = await openDoor({ AUTH_MODE: 'none', ...env });

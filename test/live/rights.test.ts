@@ -1,24 +1,18 @@
-import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { formatTokenFile, type KnownToken } from '../../src/auth/token-file.ts';
 import { type Door, openDoor } from '../support/door.ts';
+import { known, tempFolder } from '../support/folder.ts';
 import { LiveViewer, type Looking } from '../support/live-viewer.ts';
 import { refuseKey } from '../support/refused-key.ts';
 
 const ACCOUNT = 'query @live { account { username } }';
 
-const folder = mkdtempSync(join(tmpdir(), 'live-tokens-'));
+const folder = tempFolder();
 const file = join(folder, 'tokens.json');
-afterAll(() => rmSync(folder, { recursive: true }));
 
 let door: Door;
-afterEach(async () => {
-  LiveViewer.closeAll();
-  await door.close();
-});
 
 function look(looking: Looking): LiveViewer {
   return LiveViewer.open(door.url, looking);
@@ -28,12 +22,9 @@ const begun = (looking: Looking): Promise<LiveViewer> => LiveViewer.begun(door.u
 
 let changes = 0;
 function keep(...tokens: readonly Partial<KnownToken>[]): void {
-  const all = tokens.map(({ name = 'web', role = 'editor', ...more }) => ({
-    name,
-    role,
-    sha256: hash('sha256', `${name}-token`),
-    ...more,
-  }));
+  const all = tokens.map(({ name = 'web', role = 'editor', ...more }) =>
+    known({ name, role, token: `${name}-token`, ...more }),
+  );
   writeFileSync(file, formatTokenFile(all));
   changes += 1;
   // However coarse the file system's clock is.

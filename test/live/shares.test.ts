@@ -1,23 +1,11 @@
-import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { formatTokenFile } from '../../src/auth/token-file.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../support/door.ts';
+import { tokenFile } from '../support/folder.ts';
 import { LiveViewer } from '../support/live-viewer.ts';
 
 const MIB = 1024 * 1024;
 const callers = ['greedy', 'other', ...Array.from({ length: 8 }, (_, n) => `greedy${n}`)];
-const folder = mkdtempSync(join(tmpdir(), 'live-shares-'));
-const file = join(folder, 'tokens.json');
-writeFileSync(
-  file,
-  formatTokenFile(
-    callers.map((name) => ({ name, role: 'editor', sha256: hash('sha256', name) }) as const),
-  ),
-);
-afterAll(() => rmSync(folder, { recursive: true }));
+const file = tokenFile(...callers.map((name) => ({ name, role: 'editor' }) as const));
 
 let door: Door;
 async function open(env: Readonly<Record<string, string>> = {}): Promise<void> {
@@ -26,10 +14,6 @@ async function open(env: Readonly<Record<string, string>> = {}): Promise<void> {
   door = await openDoor({ AUTH_MODE: 'token', AUTH_TOKENS_FILE: file, ...limits, ...env });
 }
 beforeEach(() => open());
-afterEach(async () => {
-  LiveViewer.closeAll();
-  await door.close();
-});
 
 const fields = 'id databaseId name category description options tags version';
 /** A query with some 50 kB to show, and that no other is equal to. */

@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../support/door.ts';
+import { tempFolder } from '../support/folder.ts';
 import { LiveViewer, type Looking } from '../support/live-viewer.ts';
 
 const MINUTE = 60_000;
@@ -15,10 +15,6 @@ interface Channels {
 }
 
 let door: Door;
-afterEach(async () => {
-  LiveViewer.closeAll();
-  await door.close();
-});
 
 async function open(env: Readonly<Record<string, string>> = {}): Promise<void> {
   door = await openDoor({ AUTH_MODE: 'none', ...env });
@@ -157,7 +153,7 @@ describe('a live query', () => {
   });
 
   it('can be asked for by its id alone, where nothing else is answered too', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'live-operations-'));
+    const folder = tempFolder();
     const file = join(folder, 'operations.json');
     writeFileSync(file, JSON.stringify({ channels: CHANNELS }));
     await open({ PERSISTED_OPERATIONS_FILE: file });

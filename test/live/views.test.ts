@@ -1,12 +1,8 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../support/door.ts';
 import { LiveViewer } from '../support/live-viewer.ts';
 
 let door: Door;
-afterEach(async () => {
-  LiveViewer.closeAll();
-  await door.close();
-});
 
 interface Channels {
   readonly channels: {

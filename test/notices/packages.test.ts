@@ -1,15 +1,14 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 // @ts-expect-error: a script has no types.
 import { inventories, notices, writeNotices } from '../../scripts/notices/write.js';
+import { tempFolder } from '../support/folder.ts';
 
 let root = '';
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'notices-'));
+  root = tempFolder();
 });
-afterEach(() => rmSync(root, { recursive: true }));
 
 function file(path: string, content: unknown): void {
   mkdirSync(dirname(join(root, path)), { recursive: true });

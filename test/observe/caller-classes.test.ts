@@ -1,29 +1,18 @@
-import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { formatTokenFile } from '../../src/auth/token-file.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
+import { tokenFile } from '../support/folder.ts';
 import { upload } from '../support/uploads.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const DASHBOARD = 'query Dashboard { account { username } }';
 const LOST = { kind: 'drop', method: 'POST', applied: true, times: 1 } as const;
 
-let folder: string;
 let busy: BusyGateway;
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'classes-'));
-  const file = join(folder, 'tokens.json');
-  const token = (name: string) => ({ name, role: 'editor', sha256: hash('sha256', name) }) as const;
-  writeFileSync(
-    file,
-    formatTokenFile([
-      token('person'),
-      { ...token('other'), class: 'default' },
-      { ...token('bot'), class: 'agent' },
-    ]),
+  const file = tokenFile(
+    { name: 'person', role: 'editor' },
+    { name: 'other', role: 'editor', class: 'default' },
+    { name: 'bot', role: 'editor', class: 'agent' },
   );
   const env = {
     AUTH_MODE: 'token',
@@ -32,10 +21,6 @@ beforeEach(async () => {
     metrics: 'open',
   };
   busy = await busyGateway(env, { clock: new VirtualClock() });
-});
-afterEach(async () => {
-  await busy.close();
-  rmSync(folder, { recursive: true });
 });
 
 const as = (caller: string) => ({ authorization: `Bearer ${caller}`, prefer: 'wait=0' });

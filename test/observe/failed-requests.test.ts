@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../support/door.ts';
 import { LiveViewer } from '../support/live-viewer.ts';
 import { until } from '../support/uploads.ts';
@@ -8,10 +8,6 @@ beforeEach(async () => {
   // Nothing looks for the effect of a write with a lost response.
   const env = { LINKS_TIMEOUT_MS: '10000', writeSettleMs: '20000' };
   door = await openDoor({ AUTH_MODE: 'none', ...env });
-});
-afterEach(async () => {
-  LiveViewer.closeAll();
-  await door.close();
 });
 
 /** The lines of upstream requests that failed. */

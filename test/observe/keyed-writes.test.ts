@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { arrival, type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 import { consoleState } from '../support/console-viewer.ts';
 import { asTimePasses } from '../support/uploads.ts';
@@ -14,7 +14,6 @@ beforeEach(async () => {
   clock = new VirtualClock();
   busy = await busyGateway({ MAX_WAIT_MS: '120000' }, { clock });
 });
-afterEach(() => busy.close());
 
 /** Creates a channel for a caller who waits this long, in seconds; `null` is no key. */
 async function create(name: string, key: string | null, wait = 0) {

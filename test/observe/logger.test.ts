@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { EventStream } from '../../src/observe/event-stream.ts';
 import type { OperationRecord } from '../../src/observe/events.ts';
 import { createLog } from '../../src/observe/log/logger.ts';
@@ -14,7 +14,6 @@ let busy: BusyGateway;
 beforeAll(async () => {
   busy = await busyGateway({ LOG_LEVEL: 'debug', 'ttl.account': '600000' });
 });
-afterAll(() => busy.close());
 
 /** The lines of one message that were written after `from` others. */
 async function linesAfter(message: string, action: () => Promise<unknown>) {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { EventStream } from '../../src/observe/event-stream.ts';
 import type { OperationRecord } from '../../src/observe/events.ts';
 import { createLazyMetrics } from '../../src/observe/metrics/lazy-metrics.ts';
@@ -21,7 +21,6 @@ let busy: BusyGateway;
 beforeAll(async () => {
   busy = await busyGateway({ 'ttl.account': '60000' }, { clock });
 });
-afterAll(() => busy.close());
 
 /** What a scrape says of one series, e.g. `gateway_cache_entries` or `x{a="b"}`. */
 async function sample(series: string): Promise<number | undefined> {

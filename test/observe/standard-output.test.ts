@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, constants, openSync, readSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type StandardOutput, standardOutput } from '../../src/observe/log/standard-output.ts';
+import { tempFolder } from '../support/folder.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const { O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
@@ -13,7 +13,7 @@ const { O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 class Pipe {
   readonly clock = new VirtualClock();
   readonly output: StandardOutput;
-  readonly #folder = mkdtempSync(join(tmpdir(), 'output-'));
+  readonly #folder = tempFolder();
   readonly #reading: number;
   readonly #writing: number;
   readonly #listeners = process.listeners('exit');

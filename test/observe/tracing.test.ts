@@ -96,8 +96,7 @@ beforeAll(async () => {
   });
   busy = await busyGateway();
 });
-afterAll(async () => {
-  await busy.close();
+afterAll(() => {
   trace.disable();
   context.disable();
   propagation.disable();

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, IncomingMessage, request } from 'node:http';
 import { type AddressInfo, connect, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { isLocal } from '../../src/http/door/local-caller.ts';
 import { operatorRoutes } from '../../src/operators/operator-pages.ts';
 import { anyDoor } from '../support/any-door.ts';
@@ -27,7 +27,6 @@ describe('Metrics and the console', () => {
     beforeAll(async () => {
       started = await busyGateway({ ALLOWED_HOSTS: 'gateway,gateway.example' });
     });
-    afterAll(() => started.close());
 
     it.each(proxies)('denies them through $by', async ({ headers, version }) => {
       const sent = { url: started.url, version, headers };
@@ -67,7 +66,6 @@ describe('Metrics and the console', () => {
     const socket = connect(Number(asked.port), '127.0.0.1');
     socket.write('GET /console.json HTTP/1.0\r\nHost: localhost\r\n\r\n');
     expect(await text(socket)).toContain('"named":false');
-    await open.close();
   });
 
   it('local does not show them to a page whose name was made to point at this machine', async () => {

@@ -1,14 +1,13 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Fault } from '../../src/sandbox/http/faults.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
+import { tempFolder } from '../support/folder.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 let busy: BusyGateway | undefined;
-afterEach(() => busy?.close());
 
 const clock = new VirtualClock();
 
@@ -153,7 +152,7 @@ describe('/readyz', () => {
   });
 
   it('says how a wrong key is corrected that has replaced a valid one', async () => {
-    const file = join(mkdtempSync(join(tmpdir(), 'key-')), 'key');
+    const file = join(tempFolder(), 'key');
     const sandbox = await startSandbox({ clock });
     writeFileSync(file, sandbox.links.key);
     const env = { LINKS_API_KEY: '', LINKS_API_KEY_FILE: file };
@@ -183,7 +182,7 @@ describe('/readyz', () => {
   });
 
   it('says that a changed file of tokens or of a key cannot be used, until it can', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'files-'));
+    const folder = tempFolder();
     const [tokens, key] = [join(folder, 'tokens.json'), join(folder, 'key')];
     const gateway = await start({
       AUTH_MODE: 'token',

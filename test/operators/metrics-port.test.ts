@@ -7,8 +7,7 @@ import { faults } from '../config/faults.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 
 let busy: BusyGateway | undefined;
-afterEach(async () => {
-  await busy?.close();
+afterEach(() => {
   busy = undefined;
 });
 

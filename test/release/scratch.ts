@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { expect } from 'vitest';
+import { tempFolder } from '../support/folder.ts';
 
 /** How a program ended, and what it said. */
 interface Outcome {
@@ -12,7 +12,7 @@ interface Outcome {
 
 /** A clone in which a version can be released without harm: its files, its git, and the programs it finds. */
 export class Scratch {
-  readonly #root = mkdtempSync(join(tmpdir(), 'release-'));
+  readonly #root = tempFolder();
   readonly folder = join(this.#root, 'project');
   /** What programs are told: nothing of this machine, and no registry but the one of a test. */
   readonly env: Record<string, string> = {

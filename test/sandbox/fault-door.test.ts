@@ -248,7 +248,6 @@ describe('the gateway', () => {
       env: { PORT: '0', LINKS_TIMEOUT_MS: '1000', MAX_WAIT_MS: '1000' },
     });
   });
-  afterAll(() => world.close());
 
   it('forwards no request to the faults of its upstream', async () => {
     const { url } = await world.gateway.listen();

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../support/door.ts';
 import { LiveViewer } from '../support/live-viewer.ts';
 import { POINT, type Point } from './series-world.ts';
@@ -6,10 +6,6 @@ import { POINT, type Point } from './series-world.ts';
 const HOUR = 3_600_000;
 
 let door: Door;
-afterEach(async () => {
-  LiveViewer.closeAll();
-  await door.close();
-});
 
 async function open(): Promise<void> {
   door = await openDoor({ AUTH_MODE: 'none' });

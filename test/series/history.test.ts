@@ -1,9 +1,5 @@
-import { hash } from 'node:crypto';
-import { rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { formatTokenFile } from '../../src/auth/token-file.ts';
+import { tokenFile } from '../support/folder.ts';
 import { POINT, type Point, SeriesWorld } from './series-world.ts';
 
 const MINUTE = 60_000;
@@ -274,11 +270,7 @@ describe('an owner', () => {
   });
 
   it('needs the role that the items need', async () => {
-    const file = join(tmpdir(), `history-tokens-${process.pid}.json`);
-    const tokens = (['viewer', 'admin'] as const).map((role) => {
-      return { name: role, role, sha256: hash('sha256', role) };
-    });
-    writeFileSync(file, formatTokenFile(tokens));
+    const file = tokenFile({ name: 'viewer', role: 'viewer' }, { name: 'admin', role: 'admin' });
     await start({ AUTH_MODE: 'token', AUTH_TOKENS_FILE: file });
     const codeOf = async (list: string, role: string) => {
       const query = `{ totalCountHistory(list: ${list}) { value } }`;
@@ -289,6 +281,5 @@ describe('an owner', () => {
     expect(await codeOf('USERS', 'viewer')).toBe('FORBIDDEN');
     expect(await codeOf('PLANS', 'viewer')).toBe('FORBIDDEN');
     expect(await codeOf('USERS', 'admin')).toBeUndefined();
-    rmSync(file);
   });
 });

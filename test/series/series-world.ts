@@ -1,10 +1,10 @@
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { newStore } from '../../src/store/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { configOf } from '../support/config.ts';
+import { tempFolder } from '../support/folder.ts';
 import { openFolder } from '../support/store.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { ModelAccounts } from './model-accounts.ts';
@@ -30,7 +30,7 @@ export class SeriesWorld implements AsyncDisposable {
   readonly clock: VirtualClock;
   readonly model: ModelAccounts;
   readonly #env: Readonly<Record<string, string>>;
-  readonly #folder = mkdtempSync(join(tmpdir(), 'series-'));
+  readonly #folder = tempFolder();
   readonly #gateways: Gateway[] = [];
   #store: Store | null = null;
   #kills = 0;

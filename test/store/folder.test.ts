@@ -3,20 +3,19 @@ import { once } from 'node:events';
 import {
   chmodSync,
   chownSync,
-  mkdtempSync,
   readdirSync,
   rmSync,
   statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/scheduling/clock.ts';
 import { openStore } from '../../src/store/open-store.ts';
+import { tempFolder } from '../support/folder.ts';
 import { holdsWhatAMapHolds, owned } from './law.ts';
 
 const WRITER = new URL('writer.ts', import.meta.url);
@@ -25,13 +24,10 @@ const KILLS = Number(process.env['STORE_KILLS'] ?? 20);
 let root: string;
 let folder: string;
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'store-'));
+  root = tempFolder();
   folder = join(root, 'store');
 });
-afterEach(() => {
-  vi.restoreAllMocks();
-  rmSync(root, { recursive: true, force: true });
-});
+afterEach(() => vi.restoreAllMocks());
 
 const place = () => ({ kind: 'folder', folder }) as const;
 

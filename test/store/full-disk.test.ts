@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { openStore } from '../../src/store/open-store.ts';
+import { tempFolder } from '../support/folder.ts';
 import { describeWith, prlimit } from '../support/needs.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { owned } from './law.ts';
@@ -14,12 +14,9 @@ function limitFiles(size: number | 'unlimited'): void {
 }
 
 describeWith(prlimit, 'A store on a full disk', () => {
-  const root = mkdtempSync(join(tmpdir(), 'full-store-'));
+  const root = tempFolder();
   const place = { kind: 'folder', folder: join(root, 'store') } as const;
-  afterEach(() => {
-    limitFiles('unlimited');
-    rmSync(root, { recursive: true, force: true });
-  });
+  afterEach(() => limitFiles('unlimited'));
 
   it('says so once, and writes everything in the order of its changes when it has space', async () => {
     const clock = new VirtualClock();

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type Clock, systemClock } from '../../src/scheduling/clock.ts';
+import { closing } from './closing.ts';
 import { configOf } from './config.ts';
 import { openFolder } from './store.ts';
 
@@ -40,7 +41,7 @@ interface BusyOptions {
 }
 
 /**
- * Starts one with these settings, beside those that point it at the sandbox. It remembers what it has spent where
+ * Starts one, which is closed with the test or its file, with these settings, beside those that point it at the sandbox. It remembers what it has spent where
  * `STATE_DIR` is among them.
  */
 export async function busyGateway(
@@ -89,10 +90,10 @@ export async function busyGateway(
       const body = (await response.json()) as Pick<AskedAnswer, 'data' | 'errors'>;
       return { status: response.status, headers: response.headers, ...body };
     },
-    async close() {
+    close: closing(async () => {
       await gateway.close();
       if (!options.sandbox) await sandbox.close();
-    },
+    }),
   };
 }
 

@@ -1,8 +1,9 @@
 import { createGateway, type Gateway } from '../../src/gateway.ts';
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
+import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import { closing } from './closing.ts';
 import { configOf } from './config.ts';
 import { exchange } from './exchange.ts';
-import { type AnswerError, PLENTY, type Row } from './gateway.ts';
+import { type AnswerError, openSandbox, PLENTY, type Row } from './gateway.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
 /** What came back through the socket. */
@@ -38,14 +39,14 @@ interface Asking {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Starts one. Both APIs are configured, under limits out of the way; `env` adds to that or takes away. */
+/** Starts one, which is closed with the test or its file. Both APIs are configured, under limits out of the way; `env` adds to that or takes away. */
 export async function openDoor(
   env: Readonly<Record<string, string>>,
   options: { readonly sandbox?: SandboxOptions; readonly on?: Sandbox } = {},
 ): Promise<Door> {
   const clock = new VirtualClock();
   const { on } = options;
-  const sandbox = on ?? (await startSandbox({ limit: { requests: PLENTY }, ...options.sandbox }));
+  const sandbox = on ?? (await openSandbox(options.sandbox));
   const { links, market } = sandbox;
   let log = '';
   const config = configOf({
@@ -92,10 +93,10 @@ export async function openDoor(
       const { status, headers } = response;
       return { status, headers, text, data, errors, code: errors[0]?.extensions?.code };
     },
-    async close() {
+    close: closing(async () => {
       await gateway.close();
       if (!on) await sandbox.close();
-    },
+    }),
   };
   return door;
 }

@@ -1,6 +1,7 @@
 import { createGateway, type Gateway, type Overrides } from '../../src/gateway.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { ReceiptSummary } from '../../src/upstream/receipt.ts';
+import { closing } from './closing.ts';
 import { configOf } from './config.ts';
 
 /** A limit that no test reaches, for gateways and sandboxes whose budget is not what is tested. */
@@ -84,10 +85,17 @@ const TEST_AGENT = 'a test';
 /** On a connection of its own: one kept over seconds may be closed just when it is used again. */
 const CLOSING = { 'user-agent': TEST_AGENT, connection: 'close' };
 
-/** Starts a sandbox and a gateway on it, each with a rate limit that is out of the way. */
+/** Starts a sandbox with a rate limit that is out of the way, which is closed with the test or its file. */
+export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const sandbox = await startSandbox({ limit: { requests: PLENTY }, ...options });
+  const close = closing(() => sandbox.close());
+  return Object.assign(sandbox, { close });
+}
+
+/** Starts a sandbox and a gateway on it, which are closed with the test or its file, each with a rate limit that is out of the way. */
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const { env, on, only, sandbox: sandboxOptions, ...overrides } = options;
-  const sandbox = on ?? (await startSandbox({ limit: { requests: PLENTY }, ...sandboxOptions }));
+  const sandbox = on ?? (await openSandbox(sandboxOptions));
   const { links, market } = sandbox;
   const config = configOf({
     AUTH_MODE: 'none',
@@ -152,10 +160,10 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       const url = `${market.url}${path}${path.includes('?') ? '&' : '?'}api_key=${market.key}`;
       return (await fetch(url, { headers: CLOSING })).json() as Promise<never>;
     },
-    async close() {
+    close: closing(async () => {
       await gateway.close();
       if (!on) await sandbox.close();
-    },
+    }),
   };
   return world;
 }

@@ -1,5 +1,6 @@
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { createGunzip } from 'node:zlib';
+import { closing } from './closing.ts';
 import type { AnswerError } from './gateway.ts';
 
 /** One event of a stream, as it came. */
@@ -81,10 +82,11 @@ export class LiveViewer {
     this.#request.end(JSON.stringify(body ?? { query, variables }));
   }
 
-  /** Begins to look; until `closeAll` at the latest. */
+  /** Begins to look; until the end of the test at the latest. */
   static open(url: string, looking: Looking): LiveViewer {
     const viewer = new LiveViewer(url, looking);
     open.add(viewer);
+    closing(() => viewer.close());
     return viewer;
   }
 
@@ -93,7 +95,7 @@ export class LiveViewer {
     return LiveViewer.open(url, looking).until(({ revision }) => revision > 0);
   }
 
-  /** Everybody hangs up; for `afterEach`. */
+  /** Everybody hangs up. */
   static closeAll(): void {
     for (const viewer of open) viewer.close();
     open.clear();

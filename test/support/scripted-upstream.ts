@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Agent } from 'undici';
 import type { Api } from '../../src/upstream/request.ts';
 import { failureVerdict, parseBody } from '../../src/upstream/wire/verdict.ts';
+import { closing } from './closing.ts';
 
 /** A request as it arrived, and the means to answer it. */
 export interface Arrival {
@@ -14,7 +15,7 @@ export interface Arrival {
   drop(): void;
 }
 
-/** A real HTTP server that does what a test instructs it to do, request by request. */
+/** A real HTTP server that does what a test instructs it to do, request by request; closed with the test or its file. */
 export class ScriptedUpstream implements AsyncDisposable {
   readonly log: Arrival[] = [];
   readonly dispatcher = new Agent({ keepAliveTimeout: 1 });
@@ -41,6 +42,7 @@ export class ScriptedUpstream implements AsyncDisposable {
     await new Promise<void>((resolve) => {
       upstream.#server.listen(0, '127.0.0.1', resolve);
     });
+    closing(() => upstream[Symbol.asyncDispose]());
     return upstream;
   }
 
@@ -60,6 +62,7 @@ export class ScriptedUpstream implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#server.listening) return;
     await this.dispatcher.destroy();
     this.#server.closeAllConnections();
     await new Promise<void>((resolve) => {

@@ -9,6 +9,7 @@ interface Timer {
 // Taken before any test can rule over them.
 const realSetTimeout = globalThis.setTimeout;
 const realSetImmediate = globalThis.setImmediate;
+const realClearTimeout = globalThis.clearTimeout;
 
 /**
  * Time that stands still until a test moves it. Nothing here waits on the machine's clock: between two
@@ -89,7 +90,10 @@ export class VirtualClock implements Clock {
     vi.stubGlobal('setTimeout', (task: () => void, ms = 0) =>
       Object.assign(this.after(ms, task), { unref: () => {}, refresh: () => {} }),
     );
-    vi.stubGlobal('clearTimeout', (cancel: (() => void) | undefined) => cancel?.());
+    // Of sockets that others have closed, timers of before end later.
+    vi.stubGlobal('clearTimeout', (timer: (() => void) | NodeJS.Timeout | undefined) =>
+      typeof timer === 'function' ? timer() : realClearTimeout(timer),
+    );
     vi.spyOn(Date, 'now').mockImplementation(() => this.wall());
     return this;
   }

@@ -65,6 +65,22 @@ describe('Client.read', () => {
     expect(count()).toBe(3);
   });
 
+  test('neither keeps nor shares what was on its way when a write happened', async () => {
+    const { reader, access, upstream, cache, count } = await createWorld();
+    await reader.read(read('first'), access());
+    upstream.onRequest = () => {};
+    const before = reader.read(read('a'), access());
+    const old = await upstream.arrival(2);
+    cache.touch(tag('a'));
+    const after = reader.read(read('a'), access());
+    (await upstream.arrival(3)).answer({ is: 'new' });
+    expect(await after).toEqual({ is: 'new' });
+    old.answer({ is: 'old' });
+    expect(await before).toEqual({ is: 'old' });
+    expect(await reader.read(read('a'), access())).toEqual({ is: 'new' });
+    expect(count()).toBe(3);
+  });
+
   test('shares across a write what has not left yet', async () => {
     const { reader, access, upstream, cache, count } = await createWorld();
     upstream.onRequest = () => {};

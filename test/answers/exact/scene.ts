@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SignJWT } from 'jose';
 import { formatTokenFile } from '../../../src/auth/token-file.ts';
 import type { Role } from '../../../src/auth/viewer.ts';
 import { type Door, openDoor, type Reply } from '../../support/door.ts';
+import { tempFolder } from '../../support/folder.ts';
 import { LISTED, OWN, type Sender } from './senders.ts';
 import { type Sent, Wire } from './wire.ts';
 
@@ -30,7 +30,7 @@ const CLAIMS = { AUTH_JWT_ISSUER: 'https://login.example', AUTH_JWT_AUDIENCE: 'g
 
 /** A gateway whose callers' roles can be changed while it runs. */
 export class Scene {
-  readonly #folder = mkdtempSync(join(tmpdir(), 'answers-'));
+  readonly #folder = tempFolder();
   readonly #file = join(this.#folder, 'tokens.json');
   readonly #mode: Mode;
   readonly #roles = new Map<string, Role>([

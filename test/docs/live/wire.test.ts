@@ -1,10 +1,6 @@
-import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { formatTokenFile } from '../../../src/auth/token-file.ts';
+import { describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../../support/door.ts';
+import { tokenFile } from '../../support/folder.ts';
 import { liveBlocks } from '../support/live-recipes.ts';
 
 const block = (name: string): string => liveBlocks.get(name) ?? `no block ${name}`;
@@ -51,10 +47,7 @@ const rename = `mutation {
 }`;
 
 describe('the wire of docs/live.md', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'live-wire-'));
   let door: Door;
-  afterEach(() => door.close());
-  afterAll(() => rmSync(folder, { recursive: true }));
 
   it('shows the events as they come, and what the log says', async () => {
     door = await openDoor({ AUTH_MODE: 'none' });
@@ -86,13 +79,9 @@ describe('the wire of docs/live.md', () => {
   });
 
   it('shows the end for good of one who may not look any more', async () => {
-    const sha256 = hash('sha256', 'a-token');
-    const token = { name: 'web', role: 'viewer', sha256, expires: '2030-01-01T00:00:10Z' } as const;
-    writeFileSync(join(folder, 'tokens.json'), formatTokenFile([token]));
-    door = await openDoor({
-      AUTH_MODE: 'token',
-      AUTH_TOKENS_FILE: join(folder, 'tokens.json'),
-    });
+    const expires = '2030-01-01T00:00:10Z';
+    const file = tokenFile({ name: 'web', role: 'viewer', token: 'a-token', expires });
+    door = await openDoor({ AUTH_MODE: 'token', AUTH_TOKENS_FILE: file });
     const { event, rest } = reader(await ask(door.url, { authorization: 'Bearer a-token' }));
     await event();
     await door.clock.advance(30_000);

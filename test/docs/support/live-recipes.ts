@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, expect, vi } from 'vitest';
+import { afterEach, beforeEach, expect, vi } from 'vitest';
 import { type Door, openDoor } from '../../support/door.ts';
+import { tempFolder } from '../../support/folder.ts';
 import { fencedBlocks, pageAt } from '../../support/readme.ts';
 import { PACKAGES } from './typed-page.ts';
 
@@ -55,22 +55,20 @@ export interface RecipeStage {
 
 /** Sets it up for the tests of a file. */
 export function recipeStage(): RecipeStage {
-  const folder = mkdtempSync(join(tmpdir(), 'recipes-'));
+  const folder = tempFolder();
   symlinkSync(PACKAGES, join(folder, 'node_modules'));
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   const names = [...liveBlocks.keys()].filter((name) => name.endsWith('.ts'));
   for (const name of names) writeFileSync(join(folder, name), liveBlocks.get(name) ?? '');
-  afterAll(() => rmSync(folder, { recursive: true }));
 
   let door: Door;
   const ends: (() => unknown)[] = [];
   beforeEach(async () => {
     door = await openDoor({ AUTH_MODE: 'none' });
   });
-  afterEach(async () => {
+  afterEach(() => {
     for (const end of ends.splice(0)) end();
     vi.unstubAllGlobals();
-    await door.close();
   });
   return {
     folder,

@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { rolldown } from 'rolldown';
 import { type Running, start } from '../../support/process.ts';
@@ -58,6 +57,8 @@ createRoot(document.getElementById('root')!).render(
 `,
 };
 
+import { tempFolder } from '../../support/folder.ts';
+
 /** A reader's project: a folder of its own, with the libraries that the pages instruct to install. */
 export interface Project {
   readonly folder: string;
@@ -72,7 +73,7 @@ export interface Project {
 
 /** Makes one in a temporary folder. Its creator removes it. */
 export function makeProject(): Project {
-  const folder = mkdtempSync(join(tmpdir(), 'my-page-'));
+  const folder = tempFolder();
   const modules = join(folder, 'node_modules');
   mkdirSync(modules);
   for (const name of readdirSync(PACKAGES)) symlinkSync(join(PACKAGES, name), join(modules, name));

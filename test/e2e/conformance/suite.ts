@@ -1,6 +1,6 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { tempFolder } from '../../support/folder.ts';
 import type { Tool } from '../../support/needs.ts';
 import { start } from '../../support/process.ts';
 
@@ -44,7 +44,7 @@ const PROGRAM = [
  * @throws Error when the suite does not run.
  */
 export async function runSuite(url: string, revision: Revision): Promise<Results> {
-  const folder = mkdtempSync(join(tmpdir(), 'conformance-'));
+  const folder = tempFolder();
   try {
     const options = ['--url', `${url}/mcp`, '--requirements', revision, '--output-dir', folder];
     const running = start(process.execPath, [...PROGRAM, ...options], { cwd: '.', env: {} });

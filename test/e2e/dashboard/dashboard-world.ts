@@ -1,9 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { isLocal } from '../../../src/http/door/local-caller.ts';
 import { type Fault, type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
+import { tempFolder } from '../../support/folder.ts';
 import { freePort } from '../../support/free-port.ts';
 import { PLENTY } from '../../support/gateway.ts';
 import { type Running, start } from '../../support/process.ts';
@@ -60,7 +59,7 @@ export async function startDashboard(options: DashboardOptions = {}): Promise<Da
   const { requests, windowMs } = options.limit ?? { requests: PLENTY, windowMs: 60_000 };
   const sandbox = await startSandbox({ limit: { requests, windowMs }, isLocal });
   const { links, market } = sandbox;
-  const folder = mkdtempSync(join(tmpdir(), 'dashboard-state-'));
+  const folder = tempFolder();
   await options.prepare?.(sandbox, folder);
   const port = String(await freePort());
   const { demo, url } = await startDemo({

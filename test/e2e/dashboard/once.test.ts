@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CDPSession, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { tempFolder } from '../../support/folder.ts';
 import { chromium, dashboardPackages, describeWith } from '../../support/needs.ts';
 import { findingsOf } from '../axe.ts';
 import { type DashboardWorld, hold, startDashboard, wholeView } from './dashboard-world.ts';
@@ -14,7 +14,7 @@ describeWith([chromium, dashboardPackages], 'what a person does once on the dash
   let world: DashboardWorld;
   let page: Page;
   let network: CDPSession;
-  const folder = mkdtempSync(join(tmpdir(), 'uploads-'));
+  const folder = tempFolder();
 
   beforeAll(async () => {
     world = await startDashboard({
@@ -27,10 +27,7 @@ describeWith([chromium, dashboardPackages], 'what a person does once on the dash
     // A request that begins under conditions is ended by others.
     await online(true);
   });
-  afterAll(async () => {
-    await world?.close();
-    rmSync(folder, { recursive: true });
-  });
+  afterAll(() => world?.close());
 
   const online = (isOnline: boolean) =>
     network.send('Network.emulateNetworkConditions', {

@@ -1,30 +1,20 @@
-import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { formatTokenFile } from '../../../src/auth/token-file.ts';
 import { createGateway, type Gateway } from '../../../src/gateway.ts';
 import { startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { configOf } from '../../support/config.ts';
+import { tokenFile } from '../../support/folder.ts';
 import { chromium, describeWith } from '../../support/needs.ts';
 import { openBrowser } from '../browser.ts';
 import { editorsOf, openPage, run, write } from './open-page.ts';
 
 const TOKEN = 'the-token-of-somebody';
-const folder = mkdtempSync(join(tmpdir(), 'graphiql-'));
-const file = join(folder, 'tokens.json');
-afterAll(() => rmSync(folder, { recursive: true }));
+const file = tokenFile({ name: 'web', role: 'editor', token: TOKEN });
 
 describeWith(chromium, 'GraphiQL of a gateway', () => {
   let browser: Browser;
   let gateway: Gateway | undefined;
   beforeAll(async () => {
-    writeFileSync(
-      file,
-      formatTokenFile([{ name: 'web', role: 'editor', sha256: hash('sha256', TOKEN) }]),
-    );
     browser = await openBrowser();
   });
   afterEach(() => gateway?.close());

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
-import { afterAll, beforeAll, it } from 'vitest';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
-import { startWorld } from '../../support/gateway.ts';
+import { beforeAll, it } from 'vitest';
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { openSandbox, startWorld } from '../../support/gateway.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { Play, steps, TTL, turn } from './play.ts';
 import { themes } from './themes.ts';
@@ -17,9 +17,8 @@ class QuickClock extends VirtualClock {
 let sandbox: Sandbox;
 
 beforeAll(async () => {
-  sandbox = await startSandbox({ limit: { requests: 1_000_000 } });
+  sandbox = await openSandbox();
 });
-afterAll(() => sandbox.close());
 
 const DAY = 86_400_000;
 const ttls = ['campaigns', 'channels', 'channelItems', 'pixels', 'qrCodes', 'qrStatistics'];

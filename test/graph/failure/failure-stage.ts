@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import type { Overrides } from '../../../src/gateway.ts';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
-import { PLENTY, startWorld, type World } from '../../support/gateway.ts';
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { openSandbox, startWorld, type World } from '../../support/gateway.ts';
 
 /** Every field of Query that asks an upstream, by the upstream. */
 export const fields: Readonly<Record<'links' | 'market', readonly string[]>> = {
@@ -43,7 +43,7 @@ export class FailureStage {
 
   constructor() {
     beforeAll(async () => {
-      this.#sandbox = await startSandbox({ limit: { requests: PLENTY } });
+      this.#sandbox = await openSandbox();
     });
     afterEach(async () => {
       await Promise.all(this.#worlds.splice(0).map((world) => world.close()));

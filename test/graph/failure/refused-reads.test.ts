@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
-import { type Answer, type Row, startWorld } from '../../support/gateway.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { type Answer, openSandbox, type Row, startWorld } from '../../support/gateway.ts';
 
 let sandbox: Sandbox;
 
 beforeAll(async () => {
-  sandbox = await startSandbox({ limit: { requests: 1_000_000 } });
+  sandbox = await openSandbox();
 });
-afterAll(() => sandbox.close());
 
 /** Asks a gateway that has read nothing, of APIs that refuse every single read in these words. */
 async function ask(query: string, refusal: Row, status = 200): Promise<Answer<Row | null>> {

@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { startWorld, type World } from '../../support/gateway.ts';
 
 let world: World;
 beforeAll(async () => {
   world = await startWorld();
 });
-afterAll(() => world.close());
 
 const CREATE = `mutation ($name: String) {
   createCampaign(input: { name: $name }) { __typename ... on Rejected { message } }

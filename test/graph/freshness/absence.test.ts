@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { startWorld, type World } from '../../support/gateway.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
@@ -32,7 +32,6 @@ describe('How fresh it is that there is no such thing', () => {
     expect(Math.ceil(channels.totalCount / 10)).toBe(PAGES);
     world.forgetCalls();
   });
-  afterEach(() => world.close());
 
   const find = () => world.ask<{ channel: { name: string } | null }>(FIND, { id });
 

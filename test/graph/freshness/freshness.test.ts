@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { startWorld, type World } from '../../support/gateway.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
@@ -23,7 +23,6 @@ describe('How fresh answers are', () => {
     });
   }
   beforeEach(() => start(30));
-  afterEach(() => world.close());
 
   it('serves an answer just past its ttl at once, and refreshes it behind the reader', async () => {
     await world.ask(ACCOUNT);

@@ -36,7 +36,6 @@ describe('A cached copy while the upstream answers nothing', () => {
   afterEach(async () => {
     // What goes on behind ends with its timeout.
     await clock.advance(60_000);
-    await world.close();
   });
 
   /** Asks, and reports how long it took on the virtual clock. */

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { ReceiptSummary } from '../../../src/upstream/receipt.ts';
 import { Agent } from '../../support/agent.ts';
 import { type Door, openDoor } from '../../support/door.ts';
@@ -20,7 +20,6 @@ describe('The receipts of responses', () => {
   beforeEach(async () => {
     door = await openDoor(env);
   });
-  afterEach(() => door.close());
 
   const receiptIn = (text: string): ReceiptSummary => {
     const json = /"upstream":(\{[^}]*\}[^}]*\})/.exec(text)?.[1];

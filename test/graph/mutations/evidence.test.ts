@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import * as fc from 'fast-check';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createUser } from '../../../src/links/account/user.ts';
 import { createDomain } from '../../../src/links/brand/branded-domain.ts';
 import { createPixel, pixelTypes } from '../../../src/links/brand/pixel.ts';
@@ -187,7 +187,6 @@ beforeAll(async () => {
   world = await startWorld();
 });
 afterEach(() => world.sandbox.reset());
-afterAll(() => world.close());
 
 /** The texts that people choose; the upstream restricts those of users and domains itself. */
 const freeTexts = new Set(['name', 'description', 'tag']);

@@ -1,5 +1,5 @@
 import { isEnumType } from 'graphql';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { schema } from '../../../src/schema.ts';
 import { type Door, openDoor } from '../../support/door.ts';
 import type { Row } from '../../support/gateway.ts';
@@ -8,7 +8,6 @@ let door: Door;
 beforeAll(async () => {
   door = await openDoor({ AUTH_MODE: 'none', uploadInlineMaxBytes: '100' });
 });
-afterAll(() => door.close());
 
 /** A mutation that is refused for one member, and what a form learns of it. */
 interface Case {

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { startWorld, type World } from '../../support/gateway.ts';
 import { StandIn, upTo } from './stand-in.ts';
 
@@ -15,7 +15,6 @@ describe('A read by id while pages of its list arrive', () => {
     upstream.channels = upTo(ROWS);
     upstream.qrs = upTo(ROWS);
   });
-  afterAll(() => upstream[Symbol.asyncDispose]());
 
   /** Runs with a gateway that has read nothing yet. */
   async function cold<T>(run: (world: World) => Promise<T>): Promise<T> {

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { decodeCursor } from '../../../src/upstream/lists/cursor.ts';
 import { type Connection, startWorld, type World } from '../../support/gateway.ts';
 import { rounds } from '../../support/rounds.ts';
@@ -26,7 +26,6 @@ describe('Paging while rows come and go', () => {
   beforeAll(async () => {
     upstream = await StandIn.start();
   });
-  afterAll(() => upstream[Symbol.asyncDispose]());
 
   async function withWorld(
     rows: number[],

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Connection, startWorld, type World } from '../../support/gateway.ts';
 
 /** Every connection of the graph, and views of some: a field with its parents, around the arguments of a window. */
@@ -46,7 +46,6 @@ beforeAll(async () => {
   // The parents of lists are read first.
   for (const field of Object.keys(fields)) await world.ask(query(field, 'first: 1'));
 });
-afterAll(() => world.close());
 
 const query = (field: string, window: string) =>
   `{ ${fields[field]?.(window)} }`.replace('PAGE', PAGE);

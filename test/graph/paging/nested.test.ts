@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Connection, startWorld, type World } from '../../support/gateway.ts';
 import { StandIn, upTo } from './stand-in.ts';
 
@@ -28,13 +28,11 @@ describe('QR codes of the items of ten channels', () => {
       );
     }
   });
-  afterAll(() => upstream[Symbol.asyncDispose]());
   beforeEach(async () => {
     upstream.log.length = 0;
     const env = { LINKS_BASE_URL: upstream.baseUrl, LINKS_RATE_LIMIT: '30' };
     world = await startWorld({ only: 'links', env });
   });
-  afterEach(() => world.close());
 
   const expected = () =>
     upstream.channels.map((channel) =>

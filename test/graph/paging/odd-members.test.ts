@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { rounds } from '../../support/rounds.ts';
 import {
   type MadePage,
@@ -16,7 +16,6 @@ let upstream: OddUpstream;
 beforeAll(async () => {
   upstream = await OddUpstream.start();
 });
-afterAll(() => upstream[Symbol.asyncDispose]());
 
 const without = (members: Members, ...names: readonly string[]): Members => {
   return (page) =>

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { Fault } from '../../../src/sandbox/sandbox.ts';
 import {
   type Connection,
@@ -115,7 +115,6 @@ describe.each([
     world = await startWorld({ sandbox: { limit: { requests: PLENTY }, maxLimit } });
     cases = [...lists, await largestChannel(world)];
   });
-  afterAll(() => world.close());
 
   it.each(['channels', 'qrCodes', 'files', 'Channel.items'])(
     'visits every row of %s once, in order, in either direction, with any size of window',
@@ -222,7 +221,6 @@ describe('Paging over an upstream that', () => {
   beforeAll(async () => {
     world = await startWorld({ sandbox: { limit: { requests: PLENTY }, maxLimit: 9 } });
   });
-  afterAll(() => world.close());
 
   it('sends rows without an id leaves those out and visits every other once', async () => {
     const rows = await expected(world, channels);

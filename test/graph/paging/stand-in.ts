@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
+import { beforeAll, beforeEach } from 'vitest';
 import { startWorld, type World } from '../../support/gateway.ts';
 import { ScriptedUpstream } from '../../support/scripted-upstream.ts';
 
@@ -125,12 +125,10 @@ export function overStandIn(prepare: (upstream: StandIn, world: World) => Promis
   beforeAll(async () => {
     upstream = await StandIn.start();
   });
-  afterAll(() => upstream[Symbol.asyncDispose]());
   beforeEach(async () => {
     const env = { LINKS_BASE_URL: upstream.baseUrl, LINKS_PAGE_SIZE: '10' };
     world = await startWorld({ only: 'links', env });
     await prepare(upstream, world);
     upstream.log.length = 0;
   });
-  afterEach(() => world.close());
 }

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   type AnswerError,
   PLENTY,
@@ -9,11 +9,6 @@ import {
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const LIMIT = 30;
-const open: World[] = [];
-
-afterEach(async () => {
-  for (const world of open.splice(0)) await world.close();
-});
 
 /** A fresh gateway whose operations may make this many calls, on an API that sends `maxLimit` rows a page. */
 async function fresh(options: WorldOptions = {}, maxLimit = 100): Promise<World> {
@@ -22,7 +17,6 @@ async function fresh(options: WorldOptions = {}, maxLimit = 100): Promise<World>
     env: { OPERATION_MAX_CALLS: String(LIMIT), ...options.env },
     sandbox: { maxLimit, limit: { requests: PLENTY } },
   });
-  open.push(world);
   return world;
 }
 
@@ -262,7 +256,6 @@ describe('OPERATION_MAX_CALLS', () => {
       env: { LINKS_RATE_LIMIT: '30', OPERATION_MAX_CALLS: '1000' },
       sandbox: { limit: { requests: LIMIT } },
     });
-    open.push(world);
     const { first } = await cost(
       world,
       '{ qrCodes(first: 100) { nodes { statistics { clicks } } } }',
@@ -275,7 +268,6 @@ describe('OPERATION_MAX_CALLS', () => {
       env: { LINKS_RATE_LIMIT: '30' },
       sandbox: { limit: { requests: 12 } },
     });
-    open.push(world);
     await world.ask('{ account { username } }');
     const { first } = await cost(
       world,

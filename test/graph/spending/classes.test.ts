@@ -1,10 +1,6 @@
-import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { SignJWT } from 'jose';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { formatTokenFile } from '../../../src/auth/token-file.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { tempFolder, tokenFile } from '../../support/folder.ts';
 import {
   type AnswerError,
   startWorld,
@@ -39,27 +35,19 @@ async function open(
   env: Readonly<Record<string, string>>,
   of: Pick<WorldOptions, 'on' | 'store'> = {},
 ): Promise<World> {
-  const folder = mkdtempSync(join(tmpdir(), 'classes-'));
-  const file = join(folder, 'tokens.json');
-  const tokens = [
-    { name: 'person' },
-    { name: 'bot', class: 'agent' },
-    { name: 'helper', class: 'agent' },
-  ].map((each) => ({ ...each, role: 'editor' as const, sha256: hash('sha256', each.name) }));
-  writeFileSync(file, formatTokenFile(tokens));
+  const file = tokenFile(
+    { name: 'person', role: 'editor' },
+    { name: 'bot', role: 'editor', class: 'agent' },
+    { name: 'helper', role: 'editor', class: 'agent' },
+  );
   const auth = env['AUTH_MODE'] ? {} : { AUTH_MODE: 'token', AUTH_TOKENS_FILE: file };
-  const world = await startWorld({
+  return startWorld({
     clock,
     sandbox: { clock, limit: { requests: LIMIT, mode: 'sliding' } },
     only: 'links',
     ...of,
     env: { ...auth, LINKS_RATE_LIMIT: String(LIMIT), shutdownGraceMs: '0', ...env },
   });
-  onTestFinished(async () => {
-    await world.close();
-    rmSync(folder, { recursive: true });
-  });
-  return world;
 }
 
 const as = (token: string) => ({ authorization: `Bearer ${token}` });
@@ -148,8 +136,7 @@ describe('A quota', () => {
 
   it('is still used up after a restart', async () => {
     const world = await open(PER_MINUTE);
-    const folder = mkdtempSync(join(tmpdir(), 'classes-store-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = tempFolder();
     const restart = async () =>
       open(PER_MINUTE, { on: world.sandbox, store: await openFolder(folder, clock) });
     const first = await restart();

@@ -1,14 +1,11 @@
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { type BusyGateway, busyGateway } from '../../support/busy-gateway.ts';
+import { tempFolder } from '../../support/folder.ts';
 import { someBytes, upload } from '../../support/uploads.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 let busy: BusyGateway | undefined;
-afterEach(() => busy?.close());
 
 const clock = new VirtualClock();
 
@@ -54,7 +51,7 @@ describe('BUDGET_EXHAUSTED states why', () => {
   });
 
   it('earlier requests are unknown after a start without a record of them', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'exhausted-'));
+    const folder = tempFolder();
     const sandbox = await startSandbox({ clock });
     sandbox.links.fault({
       kind: 'answer',

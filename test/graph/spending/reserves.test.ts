@@ -1,9 +1,5 @@
-import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { formatTokenFile } from '../../../src/auth/token-file.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { tokenFile } from '../../support/folder.ts';
 import { startWorld, type World } from '../../support/gateway.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
@@ -24,13 +20,8 @@ beforeEach(() => {
 
 /** A gateway with the default settings, and some callers. */
 async function open(env: Readonly<Record<string, string>> = {}): Promise<World> {
-  const folder = mkdtempSync(join(tmpdir(), 'reserves-'));
-  const file = join(folder, 'tokens.json');
-  const tokens = (['viewer', 'editor'] as const).map((role) => {
-    return { name: role, role, sha256: hash('sha256', role) };
-  });
-  writeFileSync(file, formatTokenFile(tokens));
-  const world = await startWorld({
+  const file = tokenFile({ name: 'viewer', role: 'viewer' }, { name: 'editor', role: 'editor' });
+  return startWorld({
     clock,
     sandbox: { clock, limit: { requests: LIMIT, mode: 'sliding' } },
     only: 'links',
@@ -42,11 +33,6 @@ async function open(env: Readonly<Record<string, string>> = {}): Promise<World> 
       ...env,
     },
   });
-  onTestFinished(async () => {
-    await world.close();
-    rmSync(folder, { recursive: true });
-  });
-  return world;
 }
 
 const as = (role: string) => ({ authorization: `Bearer ${role}` });

@@ -1,22 +1,14 @@
-import { hash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { SignJWT } from 'jose';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { formatTokenFile } from '../../../src/auth/token-file.ts';
+import { describe, expect, it } from 'vitest';
 import type { Role } from '../../../src/auth/viewer.ts';
 import { type Door, openDoor } from '../../support/door.ts';
+import { tokenFile } from '../../support/folder.ts';
 import { askKeyed } from './keyed.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'tokens-'));
-afterAll(() => rmSync(folder, { recursive: true }));
-
 let door: Door;
-afterEach(() => door.close());
 
 const KEY = '8e03978e-40d5-43dd-bc93-6894a57f9324';
 const CREATE = 'mutation { createChannel(input: { name: "Shared" }) { ... on Channel { id } } }';
@@ -24,12 +16,10 @@ const OTHER = 'mutation { createChannel(input: { name: "Another" }) { ... on Cha
 
 describe('the same key', () => {
   it('of two tokens is two keys', async () => {
-    const file = join(folder, 'tokens.json');
-    const tokens = ['one', 'two'].map((name) => {
-      const token = `token-of-${name}`;
-      return { name, role: 'editor', sha256: hash('sha256', token) } as const;
-    });
-    writeFileSync(file, formatTokenFile(tokens));
+    const file = tokenFile(
+      { name: 'one', role: 'editor', token: 'token-of-one' },
+      { name: 'two', role: 'editor', token: 'token-of-two' },
+    );
     door = await openDoor({ AUTH_MODE: 'token', AUTH_TOKENS_FILE: file });
     const ask = (name: string, query: string) =>
       askKeyed(door, KEY, query, { token: `token-of-${name}` });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../../support/door.ts';
 import { asTimePasses, until } from '../../support/uploads.ts';
 import { askKeyed, create, next, replayed, reused } from './keyed.ts';
@@ -7,7 +7,6 @@ let door: Door;
 beforeAll(async () => {
   door = await openDoor({ AUTH_MODE: 'none' });
 });
-afterAll(() => door.close());
 
 describe('several fields under one header', () => {
   it('have a key each, by their order', async () => {

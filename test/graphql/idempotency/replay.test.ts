@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../../support/door.ts';
 import { askKeyed, create, next, replayed, reused } from './keyed.ts';
 
@@ -7,7 +7,6 @@ let door: Door;
 beforeAll(async () => {
   door = await openDoor({ AUTH_MODE: 'none' });
 });
-afterAll(() => door.close());
 const executed = { outcomes: { createChannel: ['EXECUTED', 1] }, replayed: null, sent: 1 };
 
 describe('a mutation with a key', () => {

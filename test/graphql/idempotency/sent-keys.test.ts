@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { json } from 'node:stream/consumers';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../../support/door.ts';
 
 const ORIGIN = 'https://app.example';
@@ -11,7 +11,6 @@ let door: Door;
 beforeAll(async () => {
   door = await openDoor({ AUTH_MODE: 'none', CORS_ORIGINS: ORIGIN, INTROSPECTION: 'on' });
 });
-afterAll(() => door.close());
 
 let before = 0;
 let channels = 0;

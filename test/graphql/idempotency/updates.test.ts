@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../../support/door.ts';
 import { askKeyed } from './keyed.ts';
 
@@ -6,7 +6,6 @@ let door: Door;
 beforeAll(async () => {
   door = await openDoor({ AUTH_MODE: 'none' });
 });
-afterAll(() => door.close());
 
 const SHOWN =
   '__typename ... on Channel { name previous { name } } ... on Conflict { differences }';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../../support/door.ts';
 import { quietly } from './quietly.ts';
 
@@ -14,7 +14,6 @@ beforeAll(async () => {
     maxDepth: '6',
   });
 });
-afterAll(() => door.close());
 
 const aliases = (count: number) =>
   Array.from({ length: count }, (_, n) => `a${n}: username`).join(' ');

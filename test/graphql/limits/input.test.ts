@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { nameOf } from '../../../src/upstream/lists/read-pages.ts';
 import { type Door, openDoor } from '../../support/door.ts';
 import { quietly } from './quietly.ts';
@@ -7,7 +7,6 @@ let door: Door;
 beforeAll(async () => {
   door = await openDoor({ AUTH_MODE: 'none' });
 });
-afterAll(() => door.close());
 
 const BAD_INPUT = [400, 'BAD_USER_INPUT'];
 const long = 'a'.repeat(1_000_000);

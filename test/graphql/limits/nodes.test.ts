@@ -1,17 +1,16 @@
 import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { getIntrospectionQuery } from 'graphql';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../../support/door.ts';
+import { tempFolder } from '../../support/folder.ts';
 import { quietly } from './quietly.ts';
 
 let door: Door;
 beforeAll(async () => {
   door = await openDoor({ AUTH_MODE: 'none', INTROSPECTION: 'true' });
 });
-afterAll(() => door.close());
 
 const TOO_EXPENSIVE = [400, 'OPERATION_TOO_EXPENSIVE'];
 const product =
@@ -145,7 +144,7 @@ describe('the rows that an operation asks for', () => {
   });
 
   it('are refused in an operation of the list of allowed ones', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'nodes-'));
+    const folder = tempFolder();
     const file = join(folder, 'operations.json');
     writeFileSync(file, JSON.stringify({ all: product }));
     const listed = await openDoor({ AUTH_MODE: 'none', PERSISTED_OPERATIONS_FILE: file });
@@ -172,7 +171,6 @@ describe('the rows that an operation asks for', () => {
       body: JSON.stringify({ query: choice, operationName: 'A' }),
     });
     expect((await reply).errors).toEqual([]);
-    await few.close();
   });
 
   it('are not those of the schema, unless it is asked for over and over', async () => {

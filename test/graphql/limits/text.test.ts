@@ -94,7 +94,6 @@ describe('the fields of an operation, after fragments are expanded,', () => {
     const { answer, message } = await quietly(few, path('{ account { id username email } }'));
     expect(answer).toEqual(TOO_EXPENSIVE);
     expect(message).toContain('4');
-    await few.close();
   });
 });
 

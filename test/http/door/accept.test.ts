@@ -1,12 +1,11 @@
 import { request } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../../support/door.ts';
 
 let door: Door;
 beforeAll(async () => {
   door = await openDoor({ AUTH_MODE: 'none' });
 });
-afterAll(() => door.close());
 
 /** Status and type of what a client with this `Accept` gets; what it gets is not waited for. */
 function typeFor(accept: string, query: string, method: 'GET' | 'POST'): Promise<string> {

@@ -1,15 +1,11 @@
-import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { formatTokenFile } from '../../../src/auth/token-file.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { useRequests } from '../../../src/graphql/requests/use-requests.ts';
 import { BodyPool } from '../../../src/http/door/body/body-pool.ts';
 import { anyDoor } from '../../support/any-door.ts';
 import { type Door, openDoor } from '../../support/door.ts';
+import { tokenFile } from '../../support/folder.ts';
 import { LiveViewer } from '../../support/live-viewer.ts';
 
 const MIB = 1024 * 1024;
@@ -17,24 +13,16 @@ const MIB = 1024 * 1024;
 const MOST_OF_ONE = 64;
 
 describe('Who sends much at a time', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'body-pool-'));
-  const file = join(folder, 'tokens.json');
+  const file = tokenFile({ name: 'one', role: 'viewer' }, { name: 'other', role: 'viewer' });
   const sockets: Socket[] = [];
   let door: Door;
 
   beforeEach(async () => {
-    const tokens = ['one', 'other'].map(
-      (name) => ({ name, role: 'viewer', sha256: hash('sha256', name) }) as const,
-    );
-    writeFileSync(file, formatTokenFile(tokens));
     door = await openDoor({ AUTH_MODE: 'token', AUTH_TOKENS_FILE: file });
   });
-  afterEach(async () => {
-    LiveViewer.closeAll();
+  afterEach(() => {
     for (const socket of sockets.splice(0)) socket.destroy();
-    await door.close();
   });
-  afterAll(() => rmSync(folder, { recursive: true }));
 
   /** Announces a body that never comes; answers what comes back, once everything has come to rest. */
   async function announce(token: string, count: number): Promise<string[]> {

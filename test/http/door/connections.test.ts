@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../../support/door.ts';
 import { asTimePasses, until } from '../../support/uploads.ts';
 
@@ -11,7 +11,6 @@ let door: Door;
 beforeAll(async () => {
   door = await openDoor({ AUTH_MODE: 'passthrough', CORS_ORIGINS: origin });
 });
-afterAll(() => door.close());
 
 /** A connection on which a test writes bytes as it likes. */
 async function open(): Promise<Socket> {

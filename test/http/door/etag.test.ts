@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../../support/door.ts';
 
 let door: Door;
 beforeAll(async () => {
   door = await openDoor({ AUTH_MODE: 'none', INTROSPECTION: 'true' });
 });
-afterAll(() => door.close());
 
 describe.each(['/graphql?query={account{username}}', '/schema.graphql'])(
   'If-None-Match at %s',

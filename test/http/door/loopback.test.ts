@@ -7,7 +7,6 @@ let gateway: Gateway | undefined;
 let door: Door | undefined;
 afterEach(async () => {
   await gateway?.close();
-  await door?.close();
   gateway = undefined;
   door = undefined;
 });

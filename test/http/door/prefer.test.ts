@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { preferenceApplied, preferredWaitMs } from '../../../src/http/door/caller.ts';
 import { type Door, openDoor } from '../../support/door.ts';
 
@@ -50,7 +50,6 @@ describe('an answer', () => {
     );
     await door.ask('{ account { id } plans { id } }');
   });
-  afterAll(() => door.close());
 
   it.each([
     ['wait=3600', 'wait=5'],

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../../support/door.ts';
 
 const QUERY = '/graphql?query={account{username}}';
@@ -12,7 +12,6 @@ let door: Door;
 beforeAll(async () => {
   door = await openDoor({ AUTH_MODE: 'none', INTROSPECTION: 'true' });
 });
-afterAll(() => door.close());
 
 /** Sends a request as it is, on a connection of its own that ends with it. */
 async function exchange(line: string, headers = 'Host: localhost\r\n', body = '') {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { codings } from '../../../src/http/encoding/codings.ts';
 import { type Door, openDoor } from '../../support/door.ts';
 import { askRaw, type RawReply } from '../../support/raw-reply.ts';
@@ -25,7 +25,6 @@ beforeAll(async () => {
     CORS_ORIGINS: 'https://app.example',
   });
 });
-afterAll(() => door.close());
 
 type Headers = Readonly<Record<string, string>>;
 

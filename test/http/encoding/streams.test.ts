@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../../support/door.ts';
 import { LiveViewer } from '../../support/live-viewer.ts';
 
@@ -9,10 +9,6 @@ const GZIP = { 'accept-encoding': 'gzip, deflate, br' };
 let door: Door;
 beforeEach(async () => {
   door = await openDoor({ AUTH_MODE: 'none' });
-});
-afterEach(async () => {
-  LiveViewer.closeAll();
-  await door.close();
 });
 
 /** Gives the first channel another name. */

@@ -1,13 +1,13 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Codings } from '../../../src/http/encoding/codings.ts';
 import { createBuiltPages } from '../../../src/http/pages/built-pages.ts';
+import { tempFolder } from '../../support/folder.ts';
 import { builtPages, describeWith } from '../../support/needs.ts';
 
 const pages = createBuiltPages(new Codings());
@@ -15,7 +15,7 @@ const page = pages.document('console');
 const missing = pages.document('nothing');
 
 /** A separate build, which tests can repeat. */
-const root = mkdtempSync(join(tmpdir(), 'built-'));
+const root = tempFolder();
 const folder = join(root, 'pages');
 const own = createBuiltPages(new Codings(), folder);
 const ownPage = own.document('own');
@@ -34,10 +34,7 @@ beforeAll(async () => {
   });
   ({ port } = server.address() as AddressInfo);
 });
-afterAll(() => {
-  server.close();
-  rmSync(root, { recursive: true });
-});
+afterAll(() => server.close());
 
 /** Asks without a library that unpacks. */
 async function ask(path: string, headers: Record<string, string> = {}, method = 'GET') {

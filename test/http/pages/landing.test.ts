@@ -2,8 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../../support/door.ts';
 
 let door: Door | undefined;
-afterEach(async () => {
-  await door?.close();
+afterEach(() => {
   door = undefined;
 });
 

@@ -1,10 +1,9 @@
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { Codings } from '../../../src/http/encoding/codings.ts';
 import { createBuiltPages } from '../../../src/http/pages/built-pages.ts';
 import { serveOn } from '../../../src/http/server.ts';
@@ -12,6 +11,7 @@ import { Port } from '../../../src/http/socket/port.ts';
 import { EventStream } from '../../../src/observe/event-stream.ts';
 import { operatorRoutes } from '../../../src/operators/operator-pages.ts';
 import { anyDoor } from '../../support/any-door.ts';
+import { tempFolder } from '../../support/folder.ts';
 import { until } from '../../support/uploads.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
@@ -19,8 +19,7 @@ import { VirtualClock } from '../../support/virtual-clock.ts';
 const LARGE = Buffer.alloc(40_000_000, 'x');
 
 /** Pages as a build makes them. */
-const folder = mkdtempSync(join(tmpdir(), 'pages-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = tempFolder();
 
 const clock = new VirtualClock();
 const opened: { server: Port; sockets: Socket[] }[] = [];

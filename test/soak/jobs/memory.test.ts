@@ -1,10 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { GatewayProcess } from '../../bench/attacks/gateway-process.ts';
+import { tempFolder } from '../../support/folder.ts';
 import { PLENTY } from '../../support/gateway.ts';
 
 const MB = 2 ** 20;
@@ -22,7 +21,7 @@ it('an export needs little memory, whatever its size', { timeout: TIME_MS }, asy
 /** How much more a gateway holds at most during an export of this number of rows. */
 async function memoryOf(count: number): Promise<number> {
   const sandbox = await startSandbox({ limit: { requests: PLENTY, resetFormat: 'none' } });
-  const folder = mkdtempSync(join(tmpdir(), 'soak-memory-'));
+  const folder = tempFolder();
   const { links } = sandbox;
   const words = 'of many words '.repeat(10);
   for (let at = 0; at < count; at += 50) {
@@ -50,7 +49,6 @@ async function memoryOf(count: number): Promise<number> {
   onTestFinished(async () => {
     await gateway.kill();
     await sandbox.close();
-    rmSync(folder, { recursive: true, force: true });
   });
   const ask = async <D>(query: string, variables: Readonly<Record<string, unknown>> = {}) => {
     const response = await fetch(new URL('/graphql', gateway.url), {

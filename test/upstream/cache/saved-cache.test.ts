@@ -1,11 +1,11 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { type Answer, PLENTY, startWorld, type World } from '../../support/gateway.ts';
+import { tempFolder } from '../../support/folder.ts';
+import { type Answer, openSandbox, startWorld, type World } from '../../support/gateway.ts';
 import { openFolder } from '../../support/store.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
@@ -30,14 +30,12 @@ let log: Record<string, unknown>[];
 
 beforeEach(async () => {
   clock = new VirtualClock();
-  sandbox = await startSandbox({ limit: { requests: PLENTY } });
+  sandbox = await openSandbox();
   folder = newFolder();
-  onTestFinished(() => sandbox.close());
 });
 
 function newFolder(): string {
-  const made = mkdtempSync(join(tmpdir(), 'cache-'));
-  onTestFinished(() => rmSync(made, { recursive: true, force: true }));
+  const made = tempFolder();
   return made;
 }
 

@@ -6,7 +6,7 @@ import { linksApi } from '../../../src/links/api.ts';
 import { EventStream } from '../../../src/observe/event-stream.ts';
 import type { KeyedWrite } from '../../../src/observe/events.ts';
 import { perResource } from '../../../src/resources.ts';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import type { Engine } from '../../../src/store/engine.ts';
 import { MemoryEngine } from '../../../src/store/memory-engine.ts';
 import { Store } from '../../../src/store/store.ts';
@@ -18,7 +18,7 @@ import { Lists } from '../../../src/upstream/lists/pages.ts';
 import type { Caller } from '../../../src/upstream/operation.ts';
 import { Receipt } from '../../../src/upstream/receipt.ts';
 import { createDispatcher } from '../../../src/upstream/wire/undici.ts';
-import { PLENTY } from '../../support/gateway.ts';
+import { openSandbox, PLENTY } from '../../support/gateway.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 /** How a call with a key differs from the usual one. */
@@ -199,11 +199,9 @@ export class KeyedProcess {
 
 /** A sandbox that lasts as long as the running test. */
 export async function keyedSandbox(clock?: VirtualClock): Promise<Sandbox> {
-  const sandbox = await startSandbox({
-    limit: { requests: PLENTY },
+  const sandbox = await openSandbox({
     ...(clock && { clock }),
   });
-  onTestFinished(() => sandbox.close());
   return sandbox;
 }
 

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { OperationPlan } from '../../../../src/upstream/dry-run/dry-run.ts';
 import { planOf } from '../../../graphql/plan-of.ts';
 import type { World } from '../../../support/gateway.ts';
@@ -26,7 +26,6 @@ describe('What a view of 1000 QR codes costs', () => {
     }));
     Object.assign(list, { clamp: 1000, tells: true });
   });
-  afterEach(() => world.close());
 
   async function open(env: Readonly<Record<string, string>> = {}): Promise<void> {
     world = await list.world(env);

@@ -64,7 +64,6 @@ describe('A view of a list', () => {
     uncached = await list.world({ LINKS_PAGE_SIZE: '1000', ...UNCACHED });
   });
   afterAll(async () => {
-    await uncached.close();
     await list[Symbol.asyncDispose]();
   });
 

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Connection, startWorld, type World } from '../../../support/gateway.ts';
 import { CodeList, UNCACHED, windowOf } from './code-list.ts';
 
@@ -14,7 +14,6 @@ describe('An order', () => {
     Object.assign(list, { clamp: 2, tells: true });
     world = await list.world({});
   });
-  afterEach(() => world.close());
 
   const named = (...names: readonly (string | null)[]) => {
     list.rows = names.map((name, n) => ({ id: n + 1, name, scans: null, date: null }));
@@ -83,7 +82,6 @@ describe('Filters of each list', () => {
   beforeAll(async () => {
     world = await startWorld();
   });
-  afterAll(() => world.close());
 
   type Node = Readonly<Record<string, unknown>>;
   const nodesOf = async (field: string, args: string, selection: string): Promise<Node[]> => {

@@ -1,0 +1,14 @@
+import { afterAll, onTestFinished } from 'vitest';
+import { getCurrentTest } from 'vitest/suite';
+import { keepBy } from './closing.ts';
+
+const ofFile: (() => unknown)[] = [];
+
+keepBy((end) => {
+  if (getCurrentTest()) onTestFinished(async () => void (await end()));
+  else ofFile.push(end);
+});
+
+afterAll(async () => {
+  for (const end of ofFile.splice(0).toReversed()) await end();
+});
