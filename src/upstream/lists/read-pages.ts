@@ -67,7 +67,8 @@ export function nameOf({ path, query }: Pick<List<Row>, 'path' | 'query'>, view 
 export class ReadPages<R extends Row> implements WalkedPages<R> {
   readonly #source: ListSource<R>;
   readonly #pages = new Map<number, ListPage<R>>();
-  readonly #comparison: PageComparison<R>;
+  /** Most walks read one page, and compare none. */
+  #comparison: PageComparison<R> | null = null;
   readonly identities: WalkedPages<R>['identities'];
   readonly #view: string;
   #name: string | null = null;
@@ -77,11 +78,6 @@ export class ReadPages<R extends Row> implements WalkedPages<R> {
     this.#source = source;
     this.#view = view;
     this.identities = (rows) => identitiesOf(source.list, rows);
-    this.#comparison = new PageComparison({
-      upstream: source.lists.client.upstream,
-      identities: this.identities,
-      consistency: () => this.#outline.consistency,
-    });
   }
 
   get name(): string {
@@ -174,6 +170,11 @@ export class ReadPages<R extends Row> implements WalkedPages<R> {
   /** @throws GatewayError see `PageComparison.outdated`. */
   forgetOutdated(): boolean {
     if (this.#pages.size < 2) return false;
+    this.#comparison ??= new PageComparison({
+      upstream: this.#source.lists.client.upstream,
+      identities: this.identities,
+      consistency: () => this.#outline.consistency,
+    });
     const outdated = this.#comparison.outdated(this.#pages);
     for (const number of outdated) this.#pages.delete(number);
     return outdated.size > 0;
