@@ -174,7 +174,7 @@ export class Jobs {
 
   /** Lets one start at a time use an idempotency key. @throws IdempotencyKeyInUse */
   async #lockOf(viewer: Viewer, name: string): Promise<Unlock> {
-    const terms = { alone: true, patienceMs: SAME_KEY_MS, signal: this.#ended.signal };
+    const terms = { alone: true, patienceMs: () => SAME_KEY_MS, signal: this.#ended.signal };
     const text = JSON.stringify([viewer.isAnonymous ? null : viewer.name, name]);
     const unlock = await this.#keyLocks.lock(hash('sha256', text), terms);
     if (!unlock) throw new IdempotencyKeyInUse(SAME_KEY_MS);

@@ -111,8 +111,8 @@ export class Records {
   }
 
   /** Time passes only while a process runs: a wall clock that was set must not remove records. */
-  get #age(): number {
-    return Math.round(this.#ageBefore + this.#options.clock.now() - this.#startedAt.now);
+  #ageAt(now: number): number {
+    return Math.round(this.#ageBefore + now - this.#startedAt.wall);
   }
 
   /** Since when all keys are known, on `now`. */
@@ -148,7 +148,7 @@ export class Records {
   /** Why nothing is sent for a key; `null` for one that can be owned. */
   known(key: IdempotencyKey): KnownKey | null {
     const record = this.#kept.get(key.name);
-    if (!record || (!record.isUsed && record.of.until <= this.#age)) return null;
+    if (!record || (!record.isUsed && record.of.until <= this.#ageAt(this.now))) return null;
     const { of, state } = record;
     if (state === 'unreadable') return { kind: 'unreadable' };
     if (!isSame(of, key)) return { kind: 'reused' };
@@ -159,12 +159,12 @@ export class Records {
 
   /** The record of a key that is not known; until `handBack`, no other request may own it. */
   own({ fingerprint, mutation, name, scope, upstream }: IdempotencyKey): KeptRecord {
-    const age = this.#age;
-    const { keepMs } = this.#options;
+    const firstAt = this.now;
+    const age = this.#ageAt(firstAt);
+    const until = age + this.#options.keepMs;
     this.#kept.expire(age);
-    const known = this.#kept.get(name);
-    const of = { scope, upstream, mutation, ...fingerprint };
-    const record = known ?? this.#kept.add(name, { ...of, firstAt: this.now, until: age + keepMs });
+    const of = { scope, upstream, mutation, ...fingerprint, firstAt, until };
+    const record = this.#kept.get(name) ?? this.#kept.add(name, of);
     record.isUsed = true;
     return record;
   }
@@ -174,7 +174,7 @@ export class Records {
     if (record.state === state) return;
     const isDone = typeof state === 'object' && state?.kind === 'done';
     const stored = isDone ? { ...state, value: storedValue(state.value) } : state;
-    this.#kept.set(record, stored, this.#age);
+    this.#kept.set(record, stored, this.#ageAt(this.now));
   }
 
   /** Resolves when no crash can lose what was saved, or when that cannot be saved now. */

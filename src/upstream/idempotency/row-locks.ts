@@ -9,7 +9,8 @@ export type Unlock = () => void;
 interface LockTerms {
   /** Whether it excludes all others, or only waits for one that excludes it. */
   readonly alone: boolean;
-  readonly patienceMs: number;
+  /** Milliseconds, asked only if it waits. */
+  readonly patienceMs: () => number;
   readonly signal: AbortSignal;
 }
 
@@ -52,7 +53,7 @@ export class RowLocks {
     { alone, tooLong }: { readonly alone: boolean; readonly tooLong: () => Error },
   ): AtOnce<Unlock> {
     const { receipt, signal } = caller;
-    const entering = this.lock(row, { alone, patienceMs: patienceOf(caller), signal });
+    const entering = this.lock(row, { alone, patienceMs: () => patienceOf(caller), signal });
     if (entering && !(entering instanceof Promise)) return entering;
     receipt.waitBegins();
     return Promise.resolve(entering).then((unlock) => {
@@ -79,7 +80,7 @@ export class RowLocks {
         waiting.settle(null);
         this.#advance(row, writers);
       };
-      const cancelPatience = giveUpAfter(this.#clock, patienceMs, leave);
+      const cancelPatience = giveUpAfter(this.#clock, patienceMs(), leave);
       const waiting: WaitingWriter = {
         alone,
         settle: (unlock) => {

@@ -113,7 +113,7 @@ export class Wire {
     }
     // The duration of a stream depends on its sender.
     const departure = this.#breaker.leaving(kind, call.stream === undefined);
-    const sent = this.#observed(call, credential, departing, leave);
+    const sent = this.#observed({ call, kind }, credential, departing, leave);
     // A bug of the gateway reveals nothing about the upstream, and must not leave the breaker half-open.
     sent.catch(() => departure.ended());
     const judged = sent.then((answered) => {
@@ -155,7 +155,7 @@ export class Wire {
 
   /** `exchange`, with events at its start and end. */
   #observed<T>(
-    call: SentCall<T>,
+    { call, kind }: { readonly call: SentCall<T>; readonly kind: string },
     credential: Credential,
     { asker, caller, callerClass, lane, operation, renews, sharedWith }: Departing,
     { mayLeave, saved }: Leave,
@@ -195,7 +195,7 @@ export class Wire {
     const work = async (): Promise<Exchanged<T>> => {
       try {
         const exchanged = await exchanges(leaves);
-        end(this.#outcomeOf(call, exchanged, { credential, sharedWith }));
+        end(this.#outcomeOf(call, exchanged, { credential, kind, sharedWith }));
         return exchanged;
       } catch (error) {
         end({ code: 'INTERNAL_SERVER_ERROR', cause: error });
@@ -208,9 +208,12 @@ export class Wire {
   #outcomeOf<T>(
     call: Call<T>,
     { outcome }: Exchanged<T>,
-    { credential, sharedWith }: { credential: Credential } & Pick<Departing, 'sharedWith'>,
+    {
+      credential,
+      kind,
+      sharedWith,
+    }: { credential: Credential; kind: string } & Pick<Departing, 'sharedWith'>,
   ): Omit<UpstreamOutcome, 'durationMs'> {
-    const kind = kindOf(call);
     if (outcome.kind === 'value') return { code: 'OK', kind };
     if (outcome.kind === 'refused') return { code: 'REFUSED', kind };
     if (outcome.kind === 'late') return { code: 'LATE' };
