@@ -1,11 +1,10 @@
-import { afterAll, onTestFinished } from 'vitest';
-import { getCurrentTest } from 'vitest/suite';
+import { afterAll, onTestFinished, TestRunner } from 'vitest';
 import { keepBy } from './closing.ts';
 
 const ofFile: (() => unknown)[] = [];
 
 keepBy((end) => {
-  if (getCurrentTest()) onTestFinished(async () => void (await end()));
+  if (TestRunner.getCurrentTest()) onTestFinished(async () => void (await end()));
   else ofFile.push(end);
 });
 

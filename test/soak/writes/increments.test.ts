@@ -32,7 +32,12 @@ describe('A number in a description', () => {
     'is incremented once by each of many callers, who expect what they have read',
     async () => {
       await using upstream = await WritesUpstream.start([]);
-      await using gateway = new GatewayProcess({ ...settings(upstream), STATE_DIR: 'off' });
+      await using gateway = new GatewayProcess({
+        ...settings(upstream),
+        // No response is lost, however slow the machine is.
+        LINKS_TIMEOUT_MS: '30000',
+        STATE_DIR: 'off',
+      });
       await gateway.listens();
       let keys = 0;
       /** Sends a mutation with a key of its own until it has a result. */
