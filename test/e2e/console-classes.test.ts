@@ -50,6 +50,7 @@ describeWith(chromium, 'the classes in the console', () => {
 
   afterAll(async () => {
     await browser?.close();
+    await busy?.close();
     await Promise.allSettled(waiting);
   });
 

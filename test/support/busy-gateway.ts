@@ -41,8 +41,8 @@ interface BusyOptions {
 }
 
 /**
- * Starts one, which is closed with the test or its file, with these settings, beside those that point it at the sandbox. It remembers what it has spent where
- * `STATE_DIR` is among them.
+ * Starts one with these settings, beside those that point it at the sandbox; it is closed with the test or its file. It
+ * remembers what it has spent where `STATE_DIR` is among them.
  */
 export async function busyGateway(
   env: Readonly<Record<string, string>> = {},

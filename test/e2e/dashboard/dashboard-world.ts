@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { isLocal } from '../../../src/http/door/local-caller.ts';
 import { type Fault, type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
@@ -85,7 +84,6 @@ export async function startDashboard(options: DashboardOptions = {}): Promise<Da
       demo.child.kill('SIGTERM');
       await demo.ended;
       await sandbox.close();
-      rmSync(folder, { recursive: true });
     },
   };
 }
