@@ -1,6 +1,6 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach } from 'vitest';
+import { afterEach, beforeEach } from 'vitest';
 import { probe } from '../../src/commands/probe.ts';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
@@ -48,7 +48,6 @@ export class RunbookStage {
       await this.#gateway?.close();
       await this.sandbox.close();
     });
-    afterAll(() => rmSync(this.folder, { recursive: true }));
   }
 
   /** Replaces the sandbox by one that grants this many requests. */

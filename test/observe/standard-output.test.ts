@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, constants, openSync, readSync, rmSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -67,7 +67,6 @@ class Pipe {
     }
     if (this.#isRead) closeSync(this.#reading);
     closeSync(this.#writing);
-    rmSync(this.#folder, { recursive: true });
   }
 }
 

@@ -1,4 +1,4 @@
-import { cpSync, rmSync } from 'node:fs';
+import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { newStore } from '../../src/store/open-store.ts';
@@ -145,6 +145,5 @@ export class SeriesWorld implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const gateway of this.#gateways) await gateway.close();
     await this.model[Symbol.asyncDispose]();
-    rmSync(this.#folder, { recursive: true, force: true });
   }
 }

@@ -1,6 +1,6 @@
 type End = () => unknown;
 
-/** Who ends what is opened; nobody does where no test runs, as in benches. */
+/** Ends what is opened; does nothing where no test runs, as in benches. */
 let keeper: (end: End) => void = () => {};
 
 /** Sets who ends what is opened from now on. */

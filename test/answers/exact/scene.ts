@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SignJWT } from 'jose';
 import { formatTokenFile } from '../../../src/auth/token-file.ts';
@@ -66,7 +66,6 @@ export class Scene {
   async close(): Promise<void> {
     this.wire.close();
     await this.door.close();
-    rmSync(this.#folder, { recursive: true });
   }
 
   /** Gives a caller another role, and waits until a gateway that reads a file of tokens has noticed. */

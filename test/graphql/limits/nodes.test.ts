@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { getIntrospectionQuery } from 'graphql';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -155,7 +155,6 @@ describe('the rows that an operation asks for', () => {
     });
     expect((await quietly(listed, reply)).answer).toEqual(TOO_EXPENSIVE);
     await listed.close();
-    rmSync(folder, { recursive: true });
   });
 
   it('are as many as OPERATION_MAX_NODES says', async () => {

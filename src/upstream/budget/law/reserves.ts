@@ -113,10 +113,10 @@ export class Reserves {
     return quota;
   }
 
-  /** The same as `waitMs` for a caller that has so many more slots in the window. */
+  /** The same as `waitMs` for a caller that has `more` slots in the window beside its own. */
   #waitMs({ caller, lane }: Wanting, free: number, more: number): number {
     if (lane === 'bulk') return this.#untilReplaced(this.#needsBesidesJobs(), free);
-    // With none, or with so many free ones that none is left to others, whatever they have used.
+    // Without reserves, or if more slots are free than those and as many as the others have used.
     const most = this.#newcomers + this.#writes;
     if (most === 0 || free > Math.max(most, this.#b.limit - free)) return 0;
     const expected = this.#expectedBeside(caller, more);
