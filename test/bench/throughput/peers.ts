@@ -18,7 +18,7 @@ const INSTALL_MS = 90_000;
 
 /** The part of the graph that the dashboard asks for, as a statement of a peer's program. */
 export const typeDefs = `const typeDefs = \`
-  type Query { account: Account channels(first: Int): Channels }
+  type Query { account: Account channel(id: ID!): Channel channels(first: Int): Channels }
   type Account { username: String }
   type Channels { nodes: [Channel!]! }
   type Channel { id: ID! name: String items(first: Int): Items }
@@ -30,7 +30,9 @@ export const typeDefs = `const typeDefs = \`
 const graph = `
 const data = JSON.parse(process.env.ANSWER).data;
 ${typeDefs}
-const resolvers = { Query: { account: () => data.account, channels: () => data.channels } };
+const { account, channels } = data;
+const channel = (_, { id }) => channels.nodes[parseInt(id, 36) % channels.nodes.length];
+const resolvers = { Query: { account: () => account, channel, channels: () => channels } };
 `;
 
 const yoga = (plugins: string): string => `

@@ -183,9 +183,24 @@ export const rowPlans: readonly RowPlan[] = [
     requests: byVariables(plain, BY_ID),
   },
   {
+    name: 'variables-apollo',
+    label: 'Apollo Server, other variables',
+    of: { peer: 'apollo-cache' },
+    requests: byVariables(plain, BY_ID),
+  },
+  {
     name: 'text-aliases',
     label: 'new query texts, other names in the response',
     of: 'open',
+    requests: () => {
+      const other = otherAliases();
+      return () => post(plain, other());
+    },
+  },
+  {
+    name: 'text-apollo',
+    label: 'Apollo Server, new query texts',
+    of: { peer: 'apollo-cache' },
     requests: () => {
       const other = otherAliases();
       return () => post(plain, other());
