@@ -1,9 +1,8 @@
-import { useCSRFPrevention } from '@graphql-yoga/plugin-csrf-prevention';
 import { GraphQLError } from 'graphql';
 import type { FetchAPI, GraphQLParams } from 'graphql-yoga';
 import type { Viewer } from '../../auth/viewer.ts';
 import { BadUserInput, GatewayError } from '../../errors.ts';
-import type { Door } from '../../http/door/admission.ts';
+import type { Admission, Door } from '../../http/door/admission.ts';
 import { type BodyPool, MIN_COUNTED_BYTES } from '../../http/door/body/body-pool.ts';
 import { readForm } from '../../http/door/body/multipart.ts';
 import {
@@ -41,27 +40,6 @@ export function useRequests({
   readonly door: Door;
   readonly bodyPool: BodyPool;
 }): GatewayPlugin {
-  const { onRequestParse: prevent } = useCSRFPrevention({ requestHeaders: [...PREFLIGHT_HEADERS] });
-
-  /** Refuses a GET of a foreign page, and a form or plain text without a header that causes a preflight. */
-  const refuseForeign = (payload: ParsePayload): unknown => {
-    if (payload.request.method === 'GET') {
-      const refusal = payload.serverContext.record.admission.getRefusal;
-      if (refusal) throw refusal;
-      return undefined;
-    }
-    try {
-      return prevent?.(payload);
-    } catch (cause) {
-      payload.serverContext.record.admission.refuseForeign();
-      throw new GatewayError(
-        'FORBIDDEN',
-        'Send the operation as "Content-Type: application/json", or add the header "Apollo-Require-Preflight: true".',
-        { cause },
-      );
-    }
-  };
-
   /** Has the operation of a known sender read within the limits of its body. */
   const read = (payload: ParsePayload, viewer: Viewer): void => {
     const { fetchAPI, request, requestParser, serverContext, setRequestParser } = payload;
@@ -115,8 +93,9 @@ export function useRequests({
       payload.endResponse(new fetchAPI.Response(null, { status: 204, headers }));
     },
     onRequestParse(payload) {
-      refuseForeign(payload);
-      const viewer = payload.serverContext.record.admission.identify();
+      const { request, serverContext } = payload;
+      refuseForeign(request, serverContext.record.admission);
+      const viewer = serverContext.record.admission.identify();
       // Synchronous if possible: a promise would cost every request a turn.
       if (!(viewer instanceof Promise)) return read(payload, viewer);
       return viewer.then((known) => read(payload, known));
@@ -128,6 +107,28 @@ export function useRequests({
       }
     },
   };
+}
+
+/** Types of bodies that a page may send to another origin without a preflight. */
+const NO_PREFLIGHT = /^(application\/x-www-form-urlencoded|multipart\/form-data|text\/plain)/i;
+
+/**
+ * Refuses a GET of a foreign page, and a form or plain text without a header that causes a preflight.
+ * @throws GatewayError `FORBIDDEN`.
+ */
+function refuseForeign({ headers, method }: Request, admission: Admission): void {
+  if (method === 'GET') {
+    if (admission.getRefusal) throw admission.getRefusal;
+    return;
+  }
+  const type = headers.get('content-type');
+  if (type && !NO_PREFLIGHT.test(type)) return;
+  if (PREFLIGHT_HEADERS.some((name) => headers.has(name))) return;
+  admission.refuseForeign();
+  throw new GatewayError(
+    'FORBIDDEN',
+    'Send the operation as "Content-Type: application/json", or add the header "Apollo-Require-Preflight: true".',
+  );
 }
 
 /** The door admits those that came through `fetch` here, and all others in front. */
