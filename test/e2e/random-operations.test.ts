@@ -10,7 +10,7 @@ import type { Message } from '../support/wild.ts';
 import { anyOperation } from '../support/wild-operations.ts';
 
 /** `npm run soak` makes 4000 of them, over all modes. */
-const operations = Number(process.env['RANDOM_OPERATIONS'] ?? 240);
+const operations = Number(process.env['RANDOM_OPERATIONS'] ?? 96);
 const seed = Number(process.env['RANDOM_SEED'] ?? Date.now() % 1_000_000);
 
 /** Requests that are under way at a time. */

@@ -7,7 +7,7 @@ import { type Row, startWorld, type World } from '../support/gateway.ts';
 import { upload } from '../support/uploads.ts';
 import { createDice } from './load.ts';
 
-const operations = Number(process.env['ANSWERS_OPERATIONS'] ?? 500);
+const operations = Number(process.env['ANSWERS_OPERATIONS'] ?? 150);
 const seed = Number(process.env['ANSWERS_SEED'] ?? Date.now() % 1_000_000);
 
 /** How one request is answered. */

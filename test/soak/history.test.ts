@@ -3,6 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import type { History } from '../../src/observe/history/history.ts';
 import { createHistory } from '../observe/history-events.ts';
+import { QuickClock } from '../support/virtual-clock.ts';
 
 it('a history takes less than a mebibyte, whatever callers call themselves', async () => {
   setFlagsFromString('--expose-gc');
@@ -37,7 +38,7 @@ const MEASURED = 3;
 
 /** A history after as many names as callers can make up, each a part of a long document as a parser cuts it. */
 async function attacked(): Promise<History> {
-  const { clock, send, end, history } = createHistory();
+  const { clock, send, end, history } = createHistory(new QuickClock());
   for (let n = 0; n < 10_000; n += 1) {
     const document = `${n}${'x'.repeat(5000)}`;
     const name = n % 2 === 0 ? document : document.slice(0, 40);

@@ -10,8 +10,8 @@ import { createDice } from './load.ts';
 import { heapNow } from './soak.ts';
 
 /** `npm run soak:live` opens 100,000 streams, and cuts 1,000. */
-const streams = Number(process.env['LIVE_STREAMS'] ?? 1500);
-const cuts = Number(process.env['LIVE_CUTS'] ?? 60);
+const streams = Number(process.env['LIVE_STREAMS'] ?? 600);
+const cuts = Number(process.env['LIVE_CUTS'] ?? 24);
 const seed = Number(process.env['LIVE_SEED'] ?? Date.now() % 1_000_000);
 
 /** This many are open at a time. */

@@ -3,7 +3,7 @@ import { model } from './model.ts';
 import type { Habits } from './model-upstream.ts';
 
 /** `npm run soak` makes 10,000 of them. */
-const operations = Number(process.env['MODEL_OPERATIONS'] ?? 600);
+const operations = Number(process.env['MODEL_OPERATIONS'] ?? 180);
 const seed = Number(process.env['MODEL_SEED'] ?? Date.now() % 1_000_000);
 
 /** Pages cut short, of which a row can be missed; `MODEL_STRICT=1` has the test insist on every row. */

@@ -4,9 +4,9 @@ import { createDice } from '../load.ts';
 import { exportTheSame, KilledGateway, NESTED } from './killed-gateway.ts';
 
 /** `npm run soak:jobs` kills 50 gateways, and makes and deletes 1,000 rows. */
-const kills = Number(process.env['JOBS_KILLS'] ?? 5);
-const changes = Number(process.env['JOBS_CHANGES'] ?? 60);
-const ranges = 100;
+const kills = Number(process.env['JOBS_KILLS'] ?? 2);
+const changes = Number(process.env['JOBS_CHANGES'] ?? 20);
+const ranges = 20;
 const seed = Number(process.env['JOBS_SEED'] ?? 1);
 const TIME_MS = 60_000 + 3000 * kills + 500 * changes;
 

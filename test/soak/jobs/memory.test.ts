@@ -8,7 +8,7 @@ import { PLENTY } from '../../support/gateway.ts';
 
 const MB = 2 ** 20;
 /** `npm run soak:jobs` exports 20,000 rows. */
-const rows = Number(process.env['JOBS_ROWS'] ?? 1500);
+const rows = Number(process.env['JOBS_ROWS'] ?? 600);
 const TIME_MS = 180_000 + 20 * rows;
 const EXPORT = '{ channels { nodes { id name databaseId } } }';
 

@@ -5,7 +5,7 @@ import { createDice } from '../load.ts';
 import { exportTheSame, KilledGateway } from './killed-gateway.ts';
 
 /** `npm run soak:jobs` kills 50. */
-const kills = Number(process.env['JOBS_KILLS'] ?? 5);
+const kills = Number(process.env['JOBS_KILLS'] ?? 2);
 
 describeWith(postgresServer, 'Two processes over PostgreSQL', () => {
   it('export the same file after handovers', { timeout: 60_000 + 4000 * kills }, async () => {

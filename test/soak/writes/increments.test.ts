@@ -6,7 +6,7 @@ import { LIMIT, settings, WINDOW_MS } from './times.ts';
 import { WritesUpstream } from './upstream.ts';
 
 /** `npm run soak:writes` makes 1,000 of them. */
-const count = Number(process.env['WRITES_INCREMENTS'] ?? 24);
+const count = Number(process.env['WRITES_INCREMENTS'] ?? 12);
 
 /** Callers at a time. */
 const CALLERS = 12;

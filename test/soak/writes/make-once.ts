@@ -7,7 +7,7 @@ import { LIMIT, settings } from './times.ts';
 import { WritesUpstream } from './upstream.ts';
 
 /** `npm run soak:writes` makes 1,000 of them, and kills the gateway 200 times. */
-const count = Number(process.env['WRITES_CREATIONS'] ?? 21);
+const count = Number(process.env['WRITES_CREATIONS'] ?? 7);
 const kills = Number(process.env['WRITES_KILLS'] ?? Math.ceil(count / 5));
 
 /**
