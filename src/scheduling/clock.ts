@@ -33,8 +33,8 @@ export function pause(clock: Clock, ms: number): Promise<void> {
 
 /** The clock of the machine. Its timers do not keep the process alive. */
 export const systemClock: Clock = {
-  wall: () => Date.now(),
-  now: () => performance.now(),
+  wall: Date.now,
+  now: performance.now.bind(performance),
   after(ms, task) {
     const timer = setTimeout(task, ms);
     timer.unref();
@@ -52,8 +52,8 @@ export interface EndingClock extends Clock {
 export function endingClock(clock: Clock): EndingClock {
   const cancels = new Set<() => void>();
   return {
-    wall: () => clock.wall(),
-    now: () => clock.now(),
+    wall: clock.wall.bind(clock),
+    now: clock.now.bind(clock),
     after(ms, task) {
       const cancel = clock.after(ms, () => {
         cancels.delete(cancel);
