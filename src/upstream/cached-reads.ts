@@ -1,6 +1,5 @@
 import type { Credential } from '../auth/credential.ts';
 import { BoundedMap } from '../bounded-map.ts';
-import type { Digest } from '../digest.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { EventStream } from '../observe/event-stream.ts';
 import type { Resource } from '../resources.ts';
@@ -9,7 +8,6 @@ import {
   EVERYTHING,
   everythingOf,
   type KeyedRead,
-  keyedBy,
   scopedTags,
   scopeOf,
   scopeOfKey,
@@ -34,8 +32,6 @@ const MOST_KEYS = 1000;
 interface CachedReadsOptions {
   readonly upstream: UpstreamName;
   readonly cache: Cache;
-  /** Replaces the parts of cache keys that represent a request's body. */
-  readonly digest: Digest;
   readonly freshness: Readonly<Record<Resource, Freshness>>;
   readonly authorization: KeyAuthorization;
   readonly refresher: Refresher;
@@ -52,14 +48,11 @@ interface CachedReadsOptions {
 /** The cache for the readers and writers of one upstream: decides which entries serve, and records their use. */
 export class CachedReads {
   readonly #options: CachedReadsOptions;
-  /** Adds the cache key to a read. */
-  readonly keyed: ReturnType<typeof keyedBy>;
   /** How saved responses are sealed, by the scope of their cache entries. */
   readonly #sealings = new BoundedMap<KeySealing>({ max: MOST_KEYS });
 
   constructor(options: CachedReadsOptions) {
     this.#options = options;
-    this.keyed = keyedBy(options.upstream, options.digest);
   }
 
   /** Whether the process before has saved responses that this process may not have in its cache. */
@@ -182,10 +175,10 @@ export class CachedReads {
     }
     if (!hit) return {};
     const serves = this.serves(of, hit, caller);
-    if (!mode) this.#asked(this.ingredient(of, hit), caller, serves);
-    if (!serves) return { hit };
-    this.used(of, hit, caller.receipt);
-    return { served: hit.entry };
+    const ingredient = this.ingredient(of, hit);
+    if (serves) this.#uses(ingredient, caller.receipt);
+    if (!mode) this.#asked(ingredient, caller, serves);
+    return serves ? { served: hit.entry } : { hit };
   }
 
   /** A reader asked for an entry: it is kept fresh, unless it is known to be outdated. A job does not use it again. */
@@ -200,11 +193,14 @@ export class CachedReads {
   }
 
   /** An entry is a part of the response of an operation. */
-  used(of: KeyedRead, hit: Hit, { ingredients }: Receipt): void {
-    const { events, upstream } = this.#options;
-    const ingredient = this.ingredient(of, hit);
-    const result = ingredient.stale ? 'stale' : 'hit';
-    events?.emit('read', { upstream, resource: of.read.resource, result });
+  used(of: KeyedRead, hit: Hit, receipt: Receipt): void {
+    this.#uses(this.ingredient(of, hit), receipt);
+  }
+
+  #uses(ingredient: Ingredient, { ingredients }: Receipt): void {
+    const { of, stale, upstream } = ingredient;
+    const result = stale ? 'stale' : 'hit';
+    this.#options.events?.emit('read', { upstream, resource: of.read.resource, result });
     ingredients.add(ingredient);
   }
 

@@ -10,7 +10,7 @@ import { Budgets, type KeyState, processBudgets } from './budget/budgets.ts';
 import type { ReservedShares } from './budget/law/document.ts';
 import { SavedSlots } from './budget/saved-slots.ts';
 import type { Cache, Freshness, Hit } from './cache/cache.ts';
-import { EVERYTHING, type KeyedRead, scopeOf } from './cache/key.ts';
+import { cacheKey, EVERYTHING, type KeyedRead, scopeOf } from './cache/key.ts';
 import { Refresher } from './cache/refresher.ts';
 import type { SavedCache } from './cache/saved/saved-cache.ts';
 import { CachedReads } from './cached-reads.ts';
@@ -152,6 +152,16 @@ export class Client {
     this.cached.touch([EVERYTHING], credential);
   }
 
+  /** A read with its cache key. */
+  keyed<T>(read: Read<T>, credential: Credential): KeyedRead<T> {
+    const { page } = read;
+    if (page?.keyed?.credential === credential) return page.keyed;
+    const scope = scopeOf(this.upstream, credential.partition);
+    const of = { read, key: cacheKey(scope, read, this.#options.digest), credential };
+    if (page) page.keyed = of;
+    return of;
+  }
+
   /**
    * Returns the response to a read: without an upstream request from the cache, synchronously if possible, or from
    * a request in flight; otherwise 1 upstream request. None in any mode but `watched`.
@@ -164,7 +174,7 @@ export class Client {
 
   #read<T>(read: Read<T>, access: Access): AtOnce<T> {
     const { mode } = access;
-    const of = this.cached.keyed(read, access.credential);
+    const of = this.keyed(read, access.credential);
     if (mode?.kind === 'planned') return this.#planned.read(of, access, mode);
     if (mode?.kind === 'watched') return this.#watched(of, access, mode);
     return this.#cached(of, access);
@@ -228,7 +238,7 @@ export class Client {
    * Returns false if it may not be sent now. Costs 0 or 1 upstream request.
    */
   refresh(read: Read<unknown>, credential: Credential): boolean {
-    return this.#fetcher.refresh(this.cached.keyed(read, credential), 'history');
+    return this.#fetcher.refresh(this.keyed(read, credential), 'history');
   }
 
   /** Whether the process before may have entries that this process lacks. */
@@ -242,7 +252,7 @@ export class Client {
    */
   peek<T>(read: Read<T>, looking: Looking): Hit<T> | undefined {
     if (looking.admittance?.isAdmitted === false) return undefined;
-    return this.cached.peek(this.cached.keyed(read, looking.credential), looking);
+    return this.cached.peek(this.keyed(read, looking.credential), looking);
   }
 
   /**
@@ -252,7 +262,7 @@ export class Client {
   cachedValue<T>(read: Read<T>, access: Access): T | undefined {
     const { caller, credential, mode } = access;
     const { cached } = this;
-    const of = cached.keyed(read, credential);
+    const of = this.keyed(read, credential);
     const hit = this.peek(read, access);
     const usable = hit && hit.state !== 'fallback' ? hit : undefined;
     if (mode?.kind === 'planned') {
@@ -270,7 +280,7 @@ export class Client {
   /** Whether an equal read is in flight that a reader could share now; in a dry run also one of its own. */
   inFlight(read: Read<unknown>, { admittance, credential, mode }: Looking): boolean {
     if (admittance?.isAdmitted === false) return false;
-    const { key } = this.cached.keyed(read, credential);
+    const { key } = this.keyed(read, credential);
     const isPlanned = mode?.kind === 'planned' && mode.dryRun.counts({ key, about: read.about });
     return isPlanned || this.#inFlight.isExpected(key);
   }

@@ -1,5 +1,6 @@
 import type { UpstreamName } from '../errors.ts';
 import type { Resource } from '../resources.ts';
+import type { KeyedRead } from './cache/key.ts';
 
 /** What a decoder may need in addition to the JSON. */
 export interface DecodeContext {
@@ -109,8 +110,8 @@ export interface PageTraits<T> {
   readonly uncertain: boolean;
   /** Whether a cached response is known to be outdated, and is used only if no other response arrives. */
   readonly reload: boolean;
-  /** Stores its cache key: the read is used repeatedly. */
-  readonly keyed: { scope: string; key: string };
+  /** The read with the key of its last reader: it is used repeatedly. */
+  keyed: KeyedRead<T> | null;
   /** What the response shows of the list. */
   contents(value: T): PageContents | null;
 }

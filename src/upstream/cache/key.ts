@@ -10,15 +10,6 @@ export interface KeyedRead<T = unknown> {
   readonly credential: Credential;
 }
 
-/** Adds keys to the reads of an upstream; `digest` replaces the parts of keys that represent a body. */
-export function keyedBy(upstream: UpstreamName, digest: Digest) {
-  return <T>(read: Read<T>, credential: Credential): KeyedRead<T> => ({
-    read,
-    key: cacheKey(scopeOf(upstream, credential.partition), read, digest),
-    credential,
-  });
-}
-
 /** The prefix of the keys and tags of one upstream and partition. */
 export function scopeOf(upstream: UpstreamName, partition: string): string {
   return `${upstream}:${partition}`;
@@ -57,16 +48,6 @@ const LONGEST_QUERY = 500;
  * contain data that must not be stored.
  */
 export function cacheKey(scope: string, read: Read<unknown>, digest: Digest): string {
-  const keyed = read.page?.keyed;
-  if (!keyed) return newKey(scope, read, digest);
-  if (keyed.scope !== scope) {
-    keyed.key = newKey(scope, read, digest);
-    keyed.scope = scope;
-  }
-  return keyed.key;
-}
-
-function newKey(scope: string, read: Read<unknown>, digest: Digest): string {
   const query = readLength(read) > LONGEST_QUERY ? digest(sorted(read)) : sorted(read);
   const body = read.body ? digest(JSON.stringify(read.body)) : '';
   return `${scope} ${read.method} ${read.path}?${query} ${body}`;

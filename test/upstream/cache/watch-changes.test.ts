@@ -77,9 +77,7 @@ describe('A caller that watches an answer', () => {
   test('is told nothing after the end, not even by the change at which another ends it', async () => {
     const { changes, client, clock, send, watch } = await watching();
     const watchToo = (changed: () => void) =>
-      client.cached.watch(client.cached.keyed(read('thing'), credential), changed, () => [
-        'someone',
-      ]);
+      client.cached.watch(client.keyed(read('thing'), credential), changed, () => ['someone']);
     const others = [1, 2].map(() =>
       watchToo(() => {
         changes.push('other');
@@ -111,8 +109,8 @@ describe('A caller that watches an answer', () => {
       changes.push(change);
       void ask().catch(() => {});
     };
-    const { cached } = world.client;
-    cached.watch(cached.keyed(read('thing'), own), changed, () => ['someone']);
+    const { client } = world;
+    client.cached.watch(client.keyed(read('thing'), own), changed, () => ['someone']);
     world.upstream.status = 401;
     await world.clock.advance(10 * TTL);
     expect(changes).toEqual(['touched']);

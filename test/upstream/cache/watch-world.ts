@@ -39,7 +39,7 @@ export const read = (name: string): Read<unknown> => ({
     further: undefined,
     uncertain: false,
     reload: false,
-    keyed: { scope: '', key: '' },
+    keyed: null,
     contents: () => null,
   },
   decode: (body) => body,
@@ -121,7 +121,7 @@ export function startWatchWorld({ rateLimit = 30, maxBytes = 10_000_000 } = {}) 
       name: string,
       changed: (change: WatchedChange) => void = () => {},
       caller = 'someone',
-    ) => client.cached.watch(client.cached.keyed(read(name), credential), changed, () => [caller]),
+    ) => client.cached.watch(client.keyed(read(name), credential), changed, () => [caller]),
     /** Passes time in steps of a second; `each` looks at what there is after every one. */
     async pass(ms: number, each: () => void = () => {}): Promise<void> {
       for (let passed = 0; passed < ms; passed += 1000) {

@@ -25,7 +25,7 @@ export type PageReadOptions = Partial<
  */
 export class PageRead<R extends Row> implements Read<Page<R> | null>, PageTraits<Page<R> | null> {
   readonly page = this;
-  readonly keyed = { scope: '', key: '' };
+  keyed: PageTraits<Page<R> | null>['keyed'] = null;
   readonly method = 'GET';
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
