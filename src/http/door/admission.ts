@@ -34,18 +34,15 @@ export class Door {
     // First: the target can name another host than the header does.
     // One that drains owns the store no longer: the request is sent again to the next owner.
     const fault = requestFaultOf(request, draining ? undefined : this.#rules.ownerSecret);
+    const { address } = senderOf(request);
     const { host } = request.headers;
     if (host !== this.#lastHost) {
       this.#lastHost = host;
       this.#lastStanding = this.#rules.hostGuard(host);
     }
     const header: HeaderReader = (name) => request.headers[name]?.toString();
-    return new Admission(this.#rules, header, {
-      draining,
-      fault,
-      host: this.#lastStanding,
-      over: request,
-    });
+    const arrived = { address, draining, fault, host: this.#lastStanding };
+    return new Admission(this.#rules, header, arrived);
   }
 
   /** Admits a request that came through `fetch`, which has no connection and names its host in its address only. */
@@ -53,7 +50,7 @@ export class Door {
     const header: HeaderReader = (name) =>
       headers.get(name) ?? (name === 'host' ? new URL(url).host : null);
     const host = this.#rules.hostGuard(undefined);
-    return new Admission(this.#rules, header, { draining: false, fault: null, host, over: null });
+    return new Admission(this.#rules, header, { address: '', draining: false, fault: null, host });
   }
 }
 
@@ -65,16 +62,16 @@ interface RequestFault {
 
 /** The properties of a request that depend on its transport. */
 interface Arrived {
+  /** From where it came; empty for one that came through `fetch`. */
+  readonly address: string;
   readonly draining: boolean;
   /** The error of its target or its headers; `null` if there is none. */
   readonly fault: RequestFault | null;
   readonly host: HostStanding;
-  /** `null` for one that came through `fetch`. */
-  readonly over: IncomingMessage | null;
 }
 
 /** What the door has decided about one request. Every route reads it, and none decides any of it again. */
-export class Admission implements Omit<Arrived, 'over'> {
+export class Admission implements Omit<Arrived, 'address'> {
   readonly draining: boolean;
   readonly fault: RequestFault | null;
   readonly host: HostStanding;
@@ -82,13 +79,13 @@ export class Admission implements Omit<Arrived, 'over'> {
   readonly origin: OriginRights;
   readonly #rules: DoorRules;
   readonly #header: HeaderReader;
-  readonly #over: IncomingMessage | null;
+  readonly #address: string;
   /** Why it is refused as a GET; `undefined` until that is evaluated. */
   #getRefusal: GatewayError | null | undefined;
   /** The caller, or a function that throws why it is unknown; `undefined` until that is evaluated. */
   #identity: AtOnce<Viewer> | (() => never) | undefined;
 
-  constructor(rules: DoorRules, header: HeaderReader, { draining, fault, host, over }: Arrived) {
+  constructor(rules: DoorRules, header: HeaderReader, { address, draining, fault, host }: Arrived) {
     this.draining = draining;
     this.fault = fault;
     this.host = host;
@@ -96,7 +93,7 @@ export class Admission implements Omit<Arrived, 'over'> {
     this.origin = origin ? rules.origins.rightsOf(origin) : rules.origins.ofNone;
     this.#rules = rules;
     this.#header = header;
-    this.#over = over;
+    this.#address = address;
   }
 
   /** Why it is refused as a GET, if it can be from a page of another origin; otherwise `null`. See `Origins`. */
@@ -135,7 +132,7 @@ export class Admission implements Omit<Arrived, 'over'> {
   get owner(): string {
     const sender = this.#identity;
     if (typeof sender === 'object' && 'name' in sender) return sender.name;
-    return this.#over ? senderOf(this.#over).address : '';
+    return this.#address;
   }
 
   /**
@@ -154,7 +151,7 @@ export class Admission implements Omit<Arrived, 'over'> {
     const { authenticate } = this.#rules;
     const presented = {
       authorization: this.#header('authorization') ?? undefined,
-      address: this.#over ? senderOf(this.#over).address : '',
+      address: this.#address,
     };
     return () => authenticate(presented);
   }

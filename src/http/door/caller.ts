@@ -31,8 +31,8 @@ export function createCallers(options: {
     callerOf: (viewer, { maxCalls, prefer, signal }) => ({
       name: viewer.name,
       callerClass: viewer.callerClass,
-      receipt: new Receipt(clock),
       maxWaitMs: preferredWaitMs(prefer, maxWaitMs) ?? maxWaitMs,
+      receipt: new Receipt(clock),
       signal,
       ...(maxCalls != null && { maxCalls }),
     }),
