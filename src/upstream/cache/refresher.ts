@@ -2,7 +2,6 @@ import type { Credential } from '../../auth/credential.ts';
 import { BoundedMap } from '../../bounded-map.ts';
 import type { UpstreamName } from '../../errors.ts';
 import type { Clock } from '../../scheduling/clock.ts';
-import type { Budget } from '../budget/budget.ts';
 import type { Budgets } from '../budget/budgets.ts';
 import type { Stamp } from '../request.ts';
 import type { Cache, Freshness, Hit } from './cache.ts';
@@ -77,8 +76,8 @@ export class Refresher {
     /** The latest write at the time. */
     readonly generation: number;
   }>({ max: FAILURES_REMEMBERED });
-  /** When the entries in use under a budget were last scanned, on `clock.now()`. */
-  readonly #checkedAt = new WeakMap<Budget, number>();
+  /** When the entries in use in a partition were last scanned, on `clock.now()`. */
+  readonly #checkedAt = new BoundedMap<number>({ max: FAILURES_REMEMBERED });
   /** The watched entries of this upstream. */
   readonly watches: Watches;
 
@@ -173,10 +172,12 @@ export class Refresher {
    * since: otherwise the next reader would get an entry older than all others. Returns the number of refreshes.
    */
   #keepRound(credential: Credential, now: number, forWhom: RefreshedFor): number {
-    const { cache } = this.#options;
-    const budget = this.#options.budgets.lookAt(credential);
-    if (now - (this.#checkedAt.get(budget) ?? Number.NEGATIVE_INFINITY) < ROUND_CHECK_MS) return 0;
-    this.#checkedAt.set(budget, now);
+    const { budgets, cache } = this.#options;
+    const { partition } = credential;
+    const checkedAt = this.#checkedAt.get(partition) ?? Number.NEGATIVE_INFINITY;
+    if (now - checkedAt < ROUND_CHECK_MS) return 0;
+    this.#checkedAt.set(partition, now);
+    const budget = budgets.lookAt(credential);
     const perRefreshMs = budget.windowMs / budget.refreshesPerWindow;
     const wanted = this.#interest.wanted(perRefreshMs, credential);
     if (wanted.length <= budget.refreshesPerWindow) return 0;
