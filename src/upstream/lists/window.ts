@@ -6,6 +6,7 @@ import { WHOLE, wholePage } from './page/list-page.ts';
 import { placeholderView, placeholderWindow } from './placeholder-window.ts';
 import {
   type ListSource,
+  nameOf,
   PARENT_ABSENT,
   PLACEHOLDERS,
   ReadPages,
@@ -40,8 +41,7 @@ export function readWindow<R extends Row>(
   window: WindowArguments,
   view?: ListView<R> | null,
 ): AtOnce<Window<R> | null> {
-  const pages = pagesOf(source, view ?? null);
-  return takeSteps(cutWindow(source, partOf(window, pages), view ?? null, pages));
+  return takeSteps(cutWindow(source, window, view ?? null));
 }
 
 /**
@@ -68,13 +68,13 @@ export function windowOfRows<R extends Row>(
     },
     forgetOutdated: () => false,
   };
-  return takeSteps(new Walk(pages).cut(partOf(window, pages)));
+  return takeSteps(new Walk(pages).cut(partOf(window, () => name)));
 }
 
 /** @throws BadUserInput */
 function partOf(
   { first, after, last, before, offset }: WindowArguments,
-  pages: Pick<WalkedPages<Row>, 'name'>,
+  nameOfList: () => string,
 ): WindowPart {
   if (first != null && last != null)
     throw new BadUserInput('Pass either "first" or "last", not both.');
@@ -83,8 +83,8 @@ function partOf(
   if (offset != null && offset < 0)
     throw new BadUserInput(`"offset" must be 0 or greater, not ${offset}.`);
   return {
-    after: after == null ? null : cursorIn(pages, after, 'after'),
-    before: before == null ? null : cursorIn(pages, before, 'before'),
+    after: after == null ? null : cursorIn(nameOfList, after, 'after'),
+    before: before == null ? null : cursorIn(nameOfList, before, 'before'),
     offset: offset ?? 0,
     count: checkCount(first ?? last ?? DEFAULT_WINDOW, last == null ? 'first' : 'last'),
     fromBack: last != null,
@@ -92,13 +92,9 @@ function partOf(
 }
 
 /** @throws BadUserInput for a cursor of another list, whose position has no meaning in this one. */
-function cursorIn(
-  pages: Pick<WalkedPages<Row>, 'name'>,
-  text: string,
-  argument: 'after' | 'before',
-): Cursor {
+function cursorIn(nameOfList: () => string, text: string, argument: 'after' | 'before'): Cursor {
   const cursor = decodeCursor(text, argument);
-  if (cursor.list === pages.name) return cursor;
+  if (cursor.list === nameOfList()) return cursor;
   throw new BadUserInput(
     `"${argument}" is a cursor of another list, or of this list with another search, filter or order. Pass a cursor of the same field with the same arguments.`,
   );
@@ -106,10 +102,11 @@ function cursorIn(
 
 function* cutWindow<R extends Row>(
   source: ListSource<R>,
-  part: WindowPart,
+  window: WindowArguments,
   view: ListView<R> | null,
-  pages: WalkedPages<R>,
 ): Steps<Window<R> | null> {
+  const part = partOf(window, () => nameOf(source.list, view?.key));
+  const pages = pagesOf(source, view);
   const walk = new Walk(pages);
   try {
     for (;;) {
