@@ -1,9 +1,9 @@
 import type { Clock } from '../scheduling/clock.ts';
-import type { KeyedRead } from '../upstream/cache/key.ts';
 import type { Watchers } from '../upstream/cache/watched-round.ts';
 import type { WatchedChange, WatchListener } from '../upstream/cache/watches.ts';
 import type { ReadWatcher } from '../upstream/operation.ts';
 import { Ingredients, type Watch } from '../upstream/receipt.ts';
+import type { KeyedRead } from '../upstream/request.ts';
 
 /** Interval between two comparisons of what is no cache entry, in milliseconds: each request changes budgets. */
 export const OTHERS_MS = 2000;

@@ -4,7 +4,6 @@ import type { UpstreamName } from '../errors.ts';
 import type { Resource } from '../resources.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { Store } from '../store/store.ts';
-import type { KeyedRead } from '../upstream/cache/key.ts';
 import type {
   CountHistory,
   CountPoint,
@@ -13,7 +12,7 @@ import type {
   StepSize,
   StepSpan,
 } from '../upstream/count-history.ts';
-import type { Count, CountName, PageContents, Row, Stamp } from '../upstream/request.ts';
+import type { Count, CountName, KeyedRead, PageContents, Row, Stamp } from '../upstream/request.ts';
 import { type DailyRead, DailyReads } from './daily-reads.ts';
 import { ListRounds } from './list-rounds.ts';
 import { HOUR_MS, type Series, stepSizes } from './series.ts';

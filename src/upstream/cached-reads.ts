@@ -7,7 +7,6 @@ import type { Answer, Cache, CacheEntry, Freshness, Hit } from './cache/cache.ts
 import {
   EVERYTHING,
   everythingOf,
-  type KeyedRead,
   scopedTags,
   scopeOf,
   scopeOfKey,
@@ -23,7 +22,7 @@ import type { CountHistory } from './count-history.ts';
 import type { Access, BulkTerms, Caller, Looking } from './operation.ts';
 import type { ReadInFlight } from './reads/in-flight.ts';
 import type { Ingredient, Receipt, Watch } from './receipt.ts';
-import type { Stamp } from './request.ts';
+import type { KeyedRead, Stamp } from './request.ts';
 import type { KeyAuthorization } from './wire/key-authorization.ts';
 
 /** Maximum number of keys whose sealing is remembered. */

@@ -1,7 +1,6 @@
 import type { Credential } from '../auth/credential.ts';
 import type { UpstreamName } from '../errors.ts';
-import type { KeyedRead } from './cache/key.ts';
-import type { CountName, Stamp } from './request.ts';
+import type { CountName, KeyedRead, Stamp } from './request.ts';
 
 /** The length of a step: one value is kept for each. Steps are in UTC. */
 export type StepSize = 'HOUR' | 'DAY';

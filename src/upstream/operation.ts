@@ -3,13 +3,12 @@ import type { Clock } from '../scheduling/clock.ts';
 import type { Budget } from './budget/budget.ts';
 import { callerInClass } from './budget/law/callers.ts';
 import type { TurnLane } from './budget/law/document.ts';
-import type { KeyedRead } from './cache/key.ts';
 import type { Watchers } from './cache/watched-round.ts';
 import type { WatchListener } from './cache/watches.ts';
 import type { DryRun } from './dry-run/dry-run.ts';
 import type { IdempotencyKey } from './idempotency/idempotency-key.ts';
 import type { Receipt, Watch } from './receipt.ts';
-import type { Read } from './request.ts';
+import type { KeyedRead, Read } from './request.ts';
 
 /** The caller of one operation, with its deadline. */
 export interface Caller {

@@ -4,11 +4,10 @@ import type { Resource } from '../resources.ts';
 import { UnderWay } from '../scheduling/at-once.ts';
 import type { Clock } from '../scheduling/clock.ts';
 import type { CacheEntry, EntryState, Freshness } from './cache/cache.ts';
-import type { KeyedRead } from './cache/key.ts';
 import { changesAt } from './cache/refresher.ts';
 import type { EntryWatch } from './cache/watches.ts';
 import { WriteMessages } from './messages.ts';
-import type { Stamp } from './request.ts';
+import type { KeyedRead, Stamp } from './request.ts';
 import { Spending } from './spending.ts';
 
 /** The cost of one operation, as in `extensions.upstream`. */

@@ -1,6 +1,6 @@
+import type { Credential } from '../auth/credential.ts';
 import type { UpstreamName } from '../errors.ts';
 import type { Resource } from '../resources.ts';
-import type { KeyedRead } from './cache/key.ts';
 
 /** What a decoder may need in addition to the JSON. */
 export interface DecodeContext {
@@ -85,6 +85,13 @@ export interface Read<T> extends Call<T> {
   readonly page?: PageTraits<T>;
   /** Present for a single read, of the row `about`, whose response contains a count that is recorded. */
   readonly count?: Count<NonNullable<T>>;
+}
+
+/** A read, the key of its response in the cache, and its credential. */
+export interface KeyedRead<T = unknown> {
+  readonly read: Read<T>;
+  readonly key: string;
+  readonly credential: Credential;
 }
 
 /** Additional properties of the read of a page. */

@@ -1,4 +1,5 @@
 import { isFinal, type JobError, type JobProgress, type JobRecord } from '../../jobs/job.ts';
+import { takeSteps } from '../../scheduling/at-once.ts';
 import { windowOfRows } from '../../upstream/lists/window.ts';
 import { builder, connectionOf } from '../builder.ts';
 import type { GraphContext } from '../context.ts';
@@ -168,7 +169,9 @@ builder.queryField('jobs', (t) =>
         const name = `jobs${state ?? ''}`.toLowerCase();
         const identities = (some: readonly (typeof rows)[number][]) =>
           some.map(({ job }) => job.id);
-        const { rows: edges, ...found } = await windowOfRows(rows, { name, identities }, window);
+        const { rows: edges, ...found } = await takeSteps(
+          windowOfRows(rows, { name, identities }, window),
+        );
         const ofJobs = edges.map(({ cursor, node }) => ({ cursor, node: node.job }));
         return new Connection({ ...found, rows: ofJobs });
       },

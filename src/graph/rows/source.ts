@@ -1,7 +1,13 @@
 import DataLoader from 'dataloader';
 import { UpstreamFailure, type UpstreamName, upstreamTitle } from '../../errors.ts';
 import type { Resource } from '../../resources.ts';
-import { type AtOnce, andThen, inBackground, UnderWay } from '../../scheduling/at-once.ts';
+import {
+  type AtOnce,
+  andThen,
+  inBackground,
+  takeSteps,
+  UnderWay,
+} from '../../scheduling/at-once.ts';
 import { loopTurns } from '../../scheduling/loop-turns.ts';
 import { budgetOfCaller, type CallerBudget } from '../../upstream/budget/budgets.ts';
 import type { Client } from '../../upstream/client.ts';
@@ -204,7 +210,7 @@ export class Source {
     view?: ListView<R> | null,
   ): AtOnce<Connection<R> | null> {
     const connect = (read: Window<R> | null) => read && new Connection(read);
-    const read = readWindow(source, window, view);
+    const read = takeSteps(readWindow(source, window, view));
     if (!(read instanceof Promise)) {
       const window = this.#turnFor(read);
       return window instanceof Promise ? window.then(connect) : connect(window);
@@ -231,14 +237,14 @@ export class Source {
   /** All rows of a list that is returned whole, or of a view of it. 0 or 1 upstream request. */
   all<R extends Row>(list: List<R>, view?: ListView<R> | null): AtOnce<readonly R[]> {
     const source = this.#sourceOf(list, () => () => true);
-    return this.#whenAdmitted(() => readAll(source, view));
+    return this.#whenAdmitted(() => takeSteps(readAll(source, view)));
   }
 
   /** All rows of a list, over all its pages. Costs 1 upstream request for each uncached page. See `readWhole`. */
   whole<R extends Row>(list: List<R>): AtOnce<readonly R[]> {
     const source = this.#sourceOf(list, (unplanned) => foreseenPages(unplanned, {}, WHOLE_VIEW));
     return this.#whenAdmitted(() => {
-      const rows = readWhole(source);
+      const rows = takeSteps(readWhole(source));
       if (!(rows instanceof Promise)) return rows;
       return this.#batching.underWay.track(list.resource, () => rows);
     });

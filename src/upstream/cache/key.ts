@@ -1,14 +1,6 @@
-import type { Credential } from '../../auth/credential.ts';
 import type { Digest } from '../../digest.ts';
 import type { UpstreamName } from '../../errors.ts';
-import type { Read } from '../request.ts';
-
-/** A read, the key of its response in the cache, and its credential. */
-export interface KeyedRead<T = unknown> {
-  readonly read: Read<T>;
-  readonly key: string;
-  readonly credential: Credential;
-}
+import type { KeyedRead, Read } from '../request.ts';
 
 /** The prefix of the keys and tags of one upstream and partition. */
 export function scopeOf(upstream: UpstreamName, partition: string): string {

@@ -3,9 +3,9 @@ import { BoundedMap } from '../../bounded-map.ts';
 import type { UpstreamName } from '../../errors.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import type { Budgets } from '../budget/budgets.ts';
-import type { Stamp } from '../request.ts';
+import type { KeyedRead, Stamp } from '../request.ts';
 import type { Cache, Freshness, Hit } from './cache.ts';
-import { type KeyedRead, readLength } from './key.ts';
+import { readLength } from './key.ts';
 import { Watches } from './watches.ts';
 
 interface RefresherOptions {

@@ -1,8 +1,8 @@
 import { BoundedMap } from '../../bounded-map.ts';
 import { type Clock, Deadline } from '../../scheduling/clock.ts';
 import type { Budgets } from '../budget/budgets.ts';
+import type { KeyedRead } from '../request.ts';
 import type { Cache, Hit } from './cache.ts';
-import type { KeyedRead } from './key.ts';
 
 /** The current watchers of an entry. There is at least one. */
 export type Watchers = () => Iterable<string>;

@@ -1,5 +1,6 @@
 import type { UpstreamName } from '../../errors.ts';
-import { everythingOf, type KeyedRead, scopeOfKey } from './key.ts';
+import type { KeyedRead } from '../request.ts';
+import { everythingOf, scopeOfKey } from './key.ts';
 import { WatchedRound, type WatchedRoundOptions, type Watchers } from './watched-round.ts';
 
 /** What happened to a watched entry: another response was stored, or a write may have outdated it. */

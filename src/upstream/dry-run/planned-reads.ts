@@ -1,10 +1,9 @@
 import type { UpstreamName } from '../../errors.ts';
 import type { Budgets } from '../budget/budgets.ts';
-import type { KeyedRead } from '../cache/key.ts';
 import type { CachedReads } from '../cached-reads.ts';
 import { type Access, mostCallsOf, namedInBudget, type PlannedMode } from '../operation.ts';
 import type { InFlight } from '../reads/in-flight.ts';
-import type { Call, Read, Write } from '../request.ts';
+import type { Call, KeyedRead, Read, Write } from '../request.ts';
 import { resourceOf } from '../wire/exchange.ts';
 import type { Wire } from '../wire/wire.ts';
 import type { DryRun, Wanted } from './dry-run.ts';

@@ -1,7 +1,6 @@
 import { type Resource, standInOf } from '../../resources.ts';
-import type { KeyedRead } from '../cache/key.ts';
 import { DecodeError } from '../decode/fields.ts';
-import type { Page, Row, Write } from '../request.ts';
+import type { KeyedRead, Page, Row, Write } from '../request.ts';
 
 /** A value that every field accepts, because after a failed field its siblings would not be counted. */
 const LARGEST_ID = 2 ** 31 - 1;

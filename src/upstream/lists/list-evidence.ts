@@ -19,7 +19,7 @@ interface CachedPages {
     number: number,
     access: Access,
   ): Hit<Page<R> | null> | undefined;
-  outline(list: List<Row>, access: Access): Readonly<Outline>;
+  outline(list: List<Row>, access: Access): Pick<Outline, 'lastPage'>;
 }
 
 /** After this time, in milliseconds, other clients may have created too many rows since. */

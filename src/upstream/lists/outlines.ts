@@ -2,7 +2,7 @@ import { BoundedMap } from '../../bounded-map.ts';
 import type { Resource } from '../../resources.ts';
 import type { List, Row } from '../request.ts';
 import { PageConsistency } from './page/page-consistency.ts';
-import type { PageRead } from './page/page-read.ts';
+import { PageRead, type PageReadOptions } from './page/page-read.ts';
 
 /** Maximum number of remembered pages of one list: a search for a row checks all of them. */
 const MOST_PAGES = 500;
@@ -35,26 +35,63 @@ class AskedPages extends Set<number> {
   }
 }
 
+/** Number of first pages of a list whose read objects are reused. */
+export const MOST_READS = 8;
+
 /** What is known of a list from the pages read so far. Used only to choose reads; results come from the pages. */
-export interface Outline {
+export class Outline {
   /** Number of rows of a page; null if no page was read yet. */
-  perPage: number | null;
+  perPage: number | null = null;
   /** Number of the last page; null when it is not known. */
-  lastPage: number | null;
-  /** The pages that may be cached or in flight. */
-  readonly asked: AskedPages;
+  lastPage: number | null = null;
   /** Minimum number of rows of a page that is not the last; null if no page has shown or stated it. */
-  surePerPage: number | null;
+  surePerPage: number | null = null;
+  /** The list, as last requested. */
+  list: List<Row> | null = null;
   /** Its key; `null` for a list whose filters are too long to be remembered. */
   readonly key: string | null;
   /** The owner of the list: cache and budget of one credential. */
   readonly partition: string;
+  /** The pages that may be cached or in flight. */
+  readonly asked: AskedPages;
   /** Whether its pages show the same state of the list. */
   readonly consistency: PageConsistency;
-  /** The list, as last requested. */
-  list: List<Row> | null;
   /** The existing reads of its first pages, by page number: each is created once. */
-  readonly reads: Map<number, PageRead<Row>>;
+  readonly #reads = new Map<number, PageRead<Row>>();
+
+  constructor(
+    key: string | null,
+    partition: string,
+    asked = new AskedPages(),
+    consistency = new PageConsistency(),
+  ) {
+    this.key = key;
+    this.partition = partition;
+    this.asked = asked;
+    this.consistency = consistency;
+  }
+
+  /** The read of a page of `size` rows: the same object each time, unless it has additional properties. */
+  read<R extends Row>(
+    list: List<R>,
+    page: { readonly number: number; readonly size: number },
+    more: PageReadOptions = {},
+  ): PageRead<R> {
+    const { further, mayBeAbsent, reload, strict, uncertain } = more;
+    const isPlain = !uncertain && !mayBeAbsent && !reload && !strict && further === undefined;
+    const known = isPlain ? this.#reads.get(page.number) : undefined;
+    if (known) return known as PageRead<R>;
+    const read = new PageRead(list, page, this.consistency, more);
+    if (isPlain && page.number <= MOST_READS) this.#reads.set(page.number, read);
+    return read;
+  }
+
+  /** A copy that changes independently. */
+  copy(): Outline {
+    const { asked, consistency, key, lastPage, list, partition, perPage, surePerPage } = this;
+    const copy = new Outline(key, partition, asked.copy(), consistency.copy());
+    return Object.assign(copy, { lastPage, list, perPage, surePerPage });
+  }
 }
 
 /** Lists whose outline is remembered; the least recently used is removed first. */
@@ -77,7 +114,7 @@ export class Outlines {
   /** The outline of a list: a blank one, which `remember` keeps, for a list that is not known. */
   of(list: Pick<List<Row>, 'path' | 'query'>, partition: string): Outline {
     const key = keyOf(list, partition);
-    return this.#known(key) ?? blank(key, partition);
+    return this.#known(key) ?? new Outline(key, partition);
   }
 
   /** Keeps the outline of a list that is read, until `forget`. */
@@ -119,7 +156,7 @@ export class Outlines {
     if (key === null) return undefined;
     const own = this.#outlines.get(key);
     if (own || !this.#original) return own;
-    const copy = this.#original.copyOf(key);
+    const copy = this.#original.#outlines.peek(key)?.copy();
     if (copy) this.#outlines.set(key, copy);
     return copy;
   }
@@ -143,19 +180,6 @@ export class Outlines {
       if (all.some((tag) => tags.has(tag))) consistency.writes += 1;
     }
   }
-
-  /** A copy of an outline, for independent use. */
-  private copyOf(key: string): Outline | undefined {
-    const outline = this.#outlines.peek(key);
-    if (!outline) return undefined;
-    const { consistency, asked } = outline;
-    return {
-      ...outline,
-      asked: asked.copy(),
-      consistency: consistency.copy(),
-      reads: new Map(),
-    };
-  }
 }
 
 /** See `Outline.key`. */
@@ -163,18 +187,4 @@ function keyOf({ path, query }: Pick<List<Row>, 'path' | 'query'>, partition: st
   if (!query) return `${partition} ${path}?`;
   const length = Object.values(query).reduce((sum, value) => sum + value.length, 0);
   return length > LONGEST_FILTERS ? null : `${partition} ${path}?${new URLSearchParams(query)}`;
-}
-
-function blank(key: string | null, partition: string): Outline {
-  return {
-    key,
-    perPage: null,
-    lastPage: null,
-    asked: new AskedPages(),
-    surePerPage: null,
-    partition,
-    consistency: new PageConsistency(),
-    list: null,
-    reads: new Map(),
-  };
 }

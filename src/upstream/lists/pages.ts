@@ -5,7 +5,7 @@ import type { Client } from '../client.ts';
 import type { Access, Looking } from '../operation.ts';
 import type { List, Page, Row, Write } from '../request.ts';
 import { ListEvidence } from './list-evidence.ts';
-import { type Outline, Outlines } from './outlines.ts';
+import { MOST_READS, type Outline, Outlines } from './outlines.ts';
 import {
   type ListPage,
   lastPageAfter,
@@ -13,10 +13,7 @@ import {
   pageEndOf,
   surePerPageAfter,
 } from './page/list-page.ts';
-import { PageRead, type PageReadOptions, ROWS_LEFT } from './page/page-read.ts';
-
-/** Number of first pages of a list whose read objects are reused. */
-const MOST_READS = 8;
+import { type PageRead, type PageReadOptions, ROWS_LEFT } from './page/page-read.ts';
 
 /** A requested page. */
 interface AskedPage<R extends Row> {
@@ -24,7 +21,7 @@ interface AskedPage<R extends Row> {
   readonly number: number;
   readonly access: Access;
   readonly outline: Outline;
-  /** Number of writes to the list before the request. */
+  /** Number of writes to the list before the request: the response shows all of them. */
   readonly writes: number;
 }
 
@@ -65,9 +62,17 @@ export class Lists {
     more: PageReadOptions = {},
   ): AtOnce<ListPage<R> | null> {
     const asked = this.#ask(list, number, access);
+    const { outline } = asked;
+    const read = outline.read(list, { number, size: this.pageSize }, more);
     // If it throws, nothing was requested.
-    const page = this.#read(asked, more);
-    if (page instanceof Promise) return this.#arrives(asked, page);
+    const page = this.client.read(read, access);
+    if (page instanceof Promise) return this.#arrives(asked, this.#newer(asked, page, more));
+    if (page !== null && outline.consistency.isOutdated(page)) {
+      const newer = this.#again(asked, more);
+      if (newer instanceof Promise) return this.#arrives(asked, newer);
+      this.#note(asked);
+      return this.#arrived(asked, newer);
+    }
     this.#note(asked);
     return this.#arrived(asked, page);
   }
@@ -131,48 +136,31 @@ export class Lists {
     this.#outlines.forget(outline);
   }
 
-  /** Reads a page, and reads it again if a newer page contradicts it. */
-  #read<R extends Row>(asked: AskedPage<R>, more: PageReadOptions): AtOnce<Page<R> | null> {
-    const { list, number, access, outline } = asked;
-    // A response that is cached or in flight now shows all of them, and so does a request that is sent later.
-    const read = this.client.read(this.#pageRead(list, number, outline, more), access);
-    return read instanceof Promise
-      ? read.then((page) => this.#newer(asked, page, more))
-      : this.#newer(asked, read, more);
+  /** A page, or its newer version if it is outdated. */
+  async #newer<R extends Row>(
+    asked: AskedPage<R>,
+    reading: Promise<Page<R> | null>,
+    more: PageReadOptions,
+  ): Promise<Page<R> | null> {
+    const page = await reading;
+    const isOutdated = page !== null && asked.outline.consistency.isOutdated(page);
+    return isOutdated ? this.#again(asked, more) : page;
   }
 
-  /** A page, or its newer version if it is outdated. */
-  #newer<R extends Row>(
+  /** Reads an outdated page again. */
+  #again<R extends Row>(
     { list, number, access, outline }: AskedPage<R>,
-    page: Page<R> | null,
     more: PageReadOptions,
   ): AtOnce<Page<R> | null> {
-    const { consistency } = outline;
-    if (page === null || !consistency.isOutdated(page)) return page;
-    const again = this.#pageRead(list, number, outline, { ...more, reload: true });
-    const reading = this.client.read(again, access);
-    consistency.spend();
+    const page = { number, size: this.pageSize };
+    const reading = this.client.read(outline.read(list, page, { ...more, reload: true }), access);
+    outline.consistency.spend();
     return reading;
   }
 
   #readOf<R extends Row>(list: List<R>, number: number, { credential }: Looking): PageRead<R> {
-    return this.#pageRead(list, number, this.#outlines.of(list, credential.partition));
-  }
-
-  /** The read of a page: the same object each time, unless its properties differ. */
-  #pageRead<R extends Row>(
-    list: List<R>,
-    number: number,
-    { consistency, reads }: Outline,
-    more: PageReadOptions = {},
-  ): PageRead<R> {
-    const { further, mayBeAbsent, reload, strict, uncertain } = more;
-    const isPlain = !uncertain && !mayBeAbsent && !reload && !strict && further === undefined;
-    const known = isPlain ? reads.get(number) : undefined;
-    if (known) return known as PageRead<R>;
-    const read = new PageRead(list, { number, size: this.pageSize }, consistency, more);
-    if (isPlain && number <= MOST_READS) reads.set(number, read);
-    return read;
+    const outline = this.#outlines.of(list, credential.partition);
+    return outline.read(list, { number, size: this.pageSize });
   }
 
   /** The result for a page that does not exist; `null` if its parent is absent. */
@@ -293,7 +281,7 @@ export class Lists {
   }
 
   /** What is known of a list before a page of it is read. */
-  outline(list: Pick<List<Row>, 'path' | 'query'>, { credential }: Access): Readonly<Outline> {
+  outline(list: Pick<List<Row>, 'path' | 'query'>, { credential }: Access): Outline {
     return this.#outlines.of(list, credential.partition);
   }
 }

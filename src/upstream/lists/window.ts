@@ -1,5 +1,5 @@
 import { BadUserInput } from '../../errors.ts';
-import { type AtOnce, type Steps, takeSteps, until } from '../../scheduling/at-once.ts';
+import { type Steps, until } from '../../scheduling/at-once.ts';
 import type { Row } from '../request.ts';
 import { type Cursor, decodeCursor } from './cursor.ts';
 import { WHOLE, wholePage } from './page/list-page.ts';
@@ -36,12 +36,25 @@ export const MAX_WINDOW = 500;
  * finds the end. A view costs one for each uncached page of the list.
  * @throws BadUserInput `BAD_USER_INPUT` for invalid arguments, before any request.
  */
-export function readWindow<R extends Row>(
+export function* readWindow<R extends Row>(
   source: ListSource<R>,
   window: WindowArguments,
   view?: ListView<R> | null,
-): AtOnce<Window<R> | null> {
-  return takeSteps(cutWindow(source, window, view ?? null));
+): Steps<Window<R> | null> {
+  const part = partOf(window, () => nameOf(source.list, view?.key));
+  const pages = pagesOf(source, view);
+  const walk = new Walk(pages);
+  try {
+    for (;;) {
+      const cut = yield* walk.cut(part);
+      if (!pages.forgetOutdated()) return cut;
+    }
+  } catch (error) {
+    if (error === PARENT_ABSENT) return null;
+    if (error !== PLACEHOLDERS) throw error;
+    const placeholders = view ? placeholderView(source, part) : placeholderWindow(source, part);
+    return yield* until(placeholders);
+  }
 }
 
 /**
@@ -52,7 +65,7 @@ export function windowOfRows<R extends Row>(
   rows: readonly R[],
   { name, identities }: Pick<WalkedPages<R>, 'identities' | 'name'>,
   window: WindowArguments,
-): AtOnce<Window<R>> {
+): Steps<Window<R>> {
   const pages: WalkedPages<R> = {
     name,
     identities,
@@ -68,7 +81,7 @@ export function windowOfRows<R extends Row>(
     },
     forgetOutdated: () => false,
   };
-  return takeSteps(new Walk(pages).cut(partOf(window, () => name)));
+  return new Walk(pages).cut(partOf(window, () => name));
 }
 
 /** @throws BadUserInput */
@@ -100,45 +113,16 @@ function cursorIn(nameOfList: () => string, text: string, argument: 'after' | 'b
   );
 }
 
-function* cutWindow<R extends Row>(
-  source: ListSource<R>,
-  window: WindowArguments,
-  view: ListView<R> | null,
-): Steps<Window<R> | null> {
-  const part = partOf(window, () => nameOf(source.list, view?.key));
-  const pages = pagesOf(source, view);
-  const walk = new Walk(pages);
-  try {
-    for (;;) {
-      const window = yield* walk.cut(part);
-      if (!pages.forgetOutdated()) return window;
-    }
-  } catch (error) {
-    if (error === PARENT_ABSENT) return null;
-    if (error !== PLACEHOLDERS) throw error;
-    const placeholders = view ? placeholderView(source, part) : placeholderWindow(source, part);
-    return yield* until(placeholders);
-  }
-}
-
 /**
  * All rows of a list that is returned whole, or of a view of it, in order. Costs 0 or 1 upstream request; in a dry
  * run, one row represents the unknown ones.
  */
-export function readAll<R extends Row>(
+export function* readAll<R extends Row>(
   source: ListSource<R>,
   view?: ListView<R> | null,
-): AtOnce<readonly R[]> {
-  return takeSteps(allRows(source, view ?? null));
-}
-
-function* allRows<R extends Row>(
-  source: ListSource<R>,
-  view: ListView<R> | null,
 ): Steps<readonly R[]> {
-  const pages = pagesOf(source, view);
   try {
-    const { rows } = yield* pages.page(1);
+    const { rows } = yield* pagesOf(source, view).page(1);
     return rows;
   } catch (error) {
     if (error === PARENT_ABSENT) return [];
@@ -148,7 +132,7 @@ function* allRows<R extends Row>(
   }
 }
 
-function pagesOf<R extends Row>(source: ListSource<R>, view: ListView<R> | null): WalkedPages<R> {
+function pagesOf<R extends Row>(source: ListSource<R>, view?: ListView<R> | null): WalkedPages<R> {
   const pages = new ReadPages(source, view?.key);
   if (!view) return pages;
   const { caller } = source.access;

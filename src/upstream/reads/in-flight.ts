@@ -1,6 +1,6 @@
 import type { Cache, CacheEntry } from '../cache/cache.ts';
-import { type KeyedRead, scopeOfKey } from '../cache/key.ts';
-import type { Stamp } from '../request.ts';
+import { scopeOfKey } from '../cache/key.ts';
+import type { KeyedRead, Stamp } from '../request.ts';
 import type { Waiters } from './waiters.ts';
 
 /** A read that was requested and has no response yet. */

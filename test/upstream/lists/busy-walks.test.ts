@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { takeSteps } from '../../../src/scheduling/at-once.ts';
 import type { Client } from '../../../src/upstream/client.ts';
 import { Lists } from '../../../src/upstream/lists/pages.ts';
 import { readWhole } from '../../../src/upstream/lists/views/whole.ts';
@@ -76,9 +77,9 @@ function busyList(rows: number[], { before, keeps, pageSize }: BusyOptions) {
     get requests() {
       return requests;
     },
-    whole: async () => (await readWhole(source)).map(({ id }) => id),
+    whole: async () => (await takeSteps(readWhole(source))).map(({ id }) => id),
     async window(args: WindowArguments) {
-      const cut = await readWindow(source, args);
+      const cut = await takeSteps(readWindow(source, args));
       if (!cut) throw new Error('the parent is there');
       const cursors = cut.rows.map(({ cursor }) => cursor);
       return { ...cut, cursors, ids: cut.rows.map(({ node }) => node.id) };

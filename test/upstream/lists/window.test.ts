@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { takeSteps } from '../../../src/scheduling/at-once.ts';
 import type { Client } from '../../../src/upstream/client.ts';
 import { decodeCursor, encodeCursor } from '../../../src/upstream/lists/cursor.ts';
 import { Lists } from '../../../src/upstream/lists/pages.ts';
@@ -77,7 +78,7 @@ function createSource(rows: number[], habits: Habits, { pageSize = 100, keeps = 
   };
   const lists = new Lists(client, pageSize);
   const window = async (args: WindowArguments) => {
-    const cut = await readWindow({ lists, list, access }, args);
+    const cut = await takeSteps(readWindow({ lists, list, access }, args));
     if (!cut) throw new Error('the parent is there');
     return {
       ...cut,

@@ -2,10 +2,9 @@ import { inBackground } from '../../../scheduling/at-once.ts';
 import { type Clock, momentOf } from '../../../scheduling/clock.ts';
 import { loopTurns } from '../../../scheduling/loop-turns.ts';
 import type { Store } from '../../../store/store.ts';
-import type { Read } from '../../request.ts';
+import type { KeyedRead, Read } from '../../request.ts';
 import type { Answer, Cache, CacheEntry } from '../cache.ts';
 import type { Generations, WriteKind } from '../generations.ts';
-import type { KeyedRead } from '../key.ts';
 import { type KeySealing, rowOf } from './key-sealing.ts';
 
 /** `cache/<kind>/<name of the key>/<name>` */

@@ -1,4 +1,4 @@
-import { type AtOnce, type Steps, takeSteps, until } from '../../../scheduling/at-once.ts';
+import { type Steps, until } from '../../../scheduling/at-once.ts';
 import type { Access } from '../../operation.ts';
 import type { List, Page, Row } from '../../request.ts';
 import { pageEndOf } from '../page/list-page.ts';
@@ -14,11 +14,7 @@ import { DEFAULT_WINDOW } from '../window.ts';
  * each uncached page. In a dry run, one row represents the unknown ones.
  * @throws GatewayError `OPERATION_TOO_EXPENSIVE`, see `ReadPages.all`.
  */
-export function readWhole<R extends Row>(source: ListSource<R>): AtOnce<readonly R[]> {
-  return takeSteps(wholeOf(source));
-}
-
-function* wholeOf<R extends Row>(source: ListSource<R>): Steps<readonly R[]> {
+export function* readWhole<R extends Row>(source: ListSource<R>): Steps<readonly R[]> {
   try {
     return distinctRows(source.list, yield* new ReadPages(source).all());
   } catch (error) {
