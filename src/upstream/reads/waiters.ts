@@ -218,7 +218,7 @@ export class Waiters<T> implements SlotRequest {
       });
     }
     this.#waiters.add(waiter);
-    if (!this.#isOfBulk(waiter) && this.#isPromotable) budget.promote(this, namedInBudget(caller));
+    if (this.#isPromotable && !this.#isOfBulk(waiter)) budget.promote(this, namedInBudget(caller));
     if (this.#state !== 'queued') return waiter.answer;
     const { patienceMs } = waiter;
     this.#beginWaiting(waiter, this.#estimateFor(waiter), patienceMs);
