@@ -15,9 +15,8 @@ import type {
 import type { Count, CountName, KeyedRead, PageContents, Row, Stamp } from '../upstream/request.ts';
 import { type DailyRead, DailyReads } from './daily-reads.ts';
 import { ListRounds } from './list-rounds.ts';
-import { HOUR_MS, type Series, stepSizes } from './series.ts';
+import { HOUR_MS, type Series, stepSizes, type TrackPoint } from './series.ts';
 import { SeriesStore } from './series-store.ts';
-import type { TrackPoint } from './track.ts';
 
 interface CountSeriesOptions {
   readonly store: Store;
