@@ -7,7 +7,7 @@ import type { CachedReads } from './cached-reads.ts';
 import type { CountHistory } from './count-history.ts';
 import type { RowLocks, Unlock } from './idempotency/row-locks.ts';
 import type { WriteRun } from './idempotency/write-run.ts';
-import { type Access, laneOf, mostCallsOf, namedInBudget } from './operation.ts';
+import { type Access, mostCallsOf, namedInBudget, placeOf } from './operation.ts';
 import { type Answered, attempt } from './reads/fetch.ts';
 import type { Outcome } from './reads/waiter.ts';
 import { Waiters, type WaitersWorld } from './reads/waiters.ts';
@@ -59,12 +59,10 @@ export class Writes {
    * @throws BudgetExhausted `BUDGET_EXHAUSTED` if the other writers of its row take longer than the caller waits.
    * @throws the error of its guard.
    */
-  write<T>(write: Write<T>, access: Access, run?: WriteRun<T>): Promise<T> {
-    return access.caller.receipt.track(async () => {
-      const entered = this.#enter(write, access);
-      const unlock = entered instanceof Promise ? await entered : entered;
-      return this.#sendWrite(write, access, { run, unlock });
-    });
+  async write<T>(write: Write<T>, access: Access, run?: WriteRun<T>): Promise<T> {
+    const entered = this.#enter(write, access);
+    const unlock = entered instanceof Promise ? await entered : entered;
+    return this.#sendWrite(write, access, { run, unlock });
   }
 
   /** Its turn among the writers of its row, once its guard has passed; `undefined` for a write without a row. */
@@ -156,7 +154,7 @@ export class Writes {
 
   /** Sends a read whose response is a secret. See `Client.readSecret`. */
   readSecret<T>(call: Call<T>, access: Access): Promise<T> {
-    return this.#read(call, access, 'interactive');
+    return access.caller.receipt.track(() => this.#read(call, access, 'interactive'));
   }
 
   #read<T>(call: Call<T>, access: Access, lane: Unshared<T>['lane']): Promise<T> {
@@ -171,34 +169,31 @@ export class Writes {
    * 1 upstream request.
    * @throws GatewayError `UPSTREAM_UNAVAILABLE` while the breaker is open, `OPERATION_TOO_EXPENSIVE`.
    */
-  #send<T>(unshared: Unshared<T>, { caller, credential }: Access): Promise<T> {
+  async #send<T>(unshared: Unshared<T>, { caller, credential }: Access): Promise<T> {
     const { budgets, clock, events, upstream, wire } = this.#options;
-    return caller.receipt.track(async () => {
-      const { call, unlock } = unshared;
-      let budget: Budget;
-      try {
-        budget = budgets.of(credential);
-        const limit = mostCallsOf(caller, budgets.maxCalls(credential));
-        if (wire.heldBack) throw wire.heldBack;
-        caller.receipt.spending.take(upstream, limit);
-      } catch (error) {
-        unlock?.();
-        throw error;
-      }
-      const waiters = new Waiters<T>({
-        upstream,
-        clock,
-        events,
-        budget,
-        lane: laneOf(caller, unshared.lane, budget),
-        lengthy: call.stream !== undefined,
-        caller: namedInBudget(caller),
-        resource: resourceOf(call),
-        planned: caller.receipt,
-      });
-      inBackground(this.#takeTurns(unshared, credential, waiters));
-      return waiters.wait(caller);
+    const { call, unlock } = unshared;
+    let budget: Budget;
+    try {
+      budget = budgets.of(credential);
+      const limit = mostCallsOf(caller, budgets.maxCalls(credential));
+      if (wire.heldBack) throw wire.heldBack;
+      caller.receipt.spending.take(upstream, limit);
+    } catch (error) {
+      unlock?.();
+      throw error;
+    }
+    const waiters = new Waiters<T>({
+      upstream,
+      clock,
+      events,
+      budget,
+      ...placeOf(caller, unshared.lane, budget),
+      lengthy: call.stream !== undefined,
+      resource: resourceOf(call),
+      planned: caller.receipt,
     });
+    inBackground(this.#takeTurns(unshared, credential, waiters));
+    return waiters.wait(caller);
   }
 
   async #takeTurns<T>(

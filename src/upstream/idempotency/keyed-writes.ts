@@ -60,12 +60,14 @@ export class KeyedWrites {
    * @throws IdempotencyKeyInUse `IDEMPOTENCY_KEY_IN_USE` if another request uses the key for longer than the caller waits.
    */
   write<T>(write: Write<T>, access: Access, lists: EvidenceLists): Promise<T> {
-    const { idempotency: key = null } = access;
-    if (!key && write.evidence?.kind !== 'creation') {
-      return this.#options.writes.write(write, access);
-    }
-    const run = new WriteRun({ write, access, lists, key }, this.#options);
-    return key ? this.#saved(run, key) : this.#execute(run);
+    const { caller, idempotency: key = null } = access;
+    return caller.receipt.track(() => {
+      if (!key && write.evidence?.kind !== 'creation') {
+        return this.#options.writes.write(write, access);
+      }
+      const run = new WriteRun({ write, access, lists, key }, this.#options);
+      return key ? this.#saved(run, key) : this.#execute(run);
+    });
   }
 
   /** What its caller is told is what the next owner says. */
@@ -77,26 +79,24 @@ export class KeyedWrites {
     }
   }
 
-  #once<T>(run: WriteRun<T>, key: IdempotencyKey): Promise<T> {
+  async #once<T>(run: WriteRun<T>, key: IdempotencyKey): Promise<T> {
     const { records, rowLocks } = this.#options;
+    const known = records.known(key);
+    if (known) return this.#settle(run, known);
+    const tooLong = () => {
+      run.emit('conflict_in_use');
+      return new IdempotencyKeyInUse(RETRY_AFTER_MS);
+    };
     const { caller } = run.access;
-    return caller.receipt.track(async () => {
-      const known = records.known(key);
-      if (known) return this.#settle(run, known);
-      const tooLong = () => {
-        run.emit('conflict_in_use');
-        return new IdempotencyKeyInUse(RETRY_AFTER_MS);
-      };
-      const unlock = await rowLocks.lockFor(caller, `key ${key.name}`, { alone: true, tooLong });
-      const settled = records.known(key);
-      if (settled) {
-        unlock();
-        return this.#settle(run, settled);
-      }
-      run.hold(unlock);
-      run.own(records.own(key));
-      return this.#execute(run);
-    });
+    const unlock = await rowLocks.lockFor(caller, `key ${key.name}`, { alone: true, tooLong });
+    const settled = records.known(key);
+    if (settled) {
+      unlock();
+      return this.#settle(run, settled);
+    }
+    run.hold(unlock);
+    run.own(records.own(key));
+    return this.#execute(run);
   }
 
   /** The result of an earlier call with the key. */
