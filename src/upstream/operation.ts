@@ -44,13 +44,17 @@ export function namedInBudget({ callerClass, name }: Pick<Caller, 'callerClass' 
   return callerInClass(name, callerClass);
 }
 
-/** The lane in which a request of a caller waits that would wait in this lane for a caller of a class with weight. */
-export function laneOf<L extends TurnLane>(
+/**
+ * The name under which a request of a caller waits, and its lane: for a caller of a class with weight, it would be this
+ * one.
+ */
+export function waitsAs<L extends TurnLane>(
   caller: Pick<Caller, 'bulk' | 'callerClass' | 'name'>,
   lane: L,
   budget: Pick<Budget, 'laneOf'>,
-): L | 'bulk' {
-  return caller.bulk ? 'bulk' : budget.laneOf(lane, namedInBudget(caller));
+): { readonly caller: string; readonly lane: L | 'bulk' } {
+  const named = namedInBudget(caller);
+  return { caller: named, lane: caller.bulk ? 'bulk' : budget.laneOf(lane, named) };
 }
 
 /** Remaining time that a caller waits for slots and for others, in milliseconds. */

@@ -7,7 +7,7 @@ import type { CachedReads } from './cached-reads.ts';
 import type { CountHistory } from './count-history.ts';
 import type { RowLocks, Unlock } from './idempotency/row-locks.ts';
 import type { WriteRun } from './idempotency/write-run.ts';
-import { type Access, mostCallsOf, namedInBudget, placeOf } from './operation.ts';
+import { type Access, mostCallsOf, namedInBudget, waitsAs } from './operation.ts';
 import { type Answered, attempt } from './reads/fetch.ts';
 import type { Outcome } from './reads/waiter.ts';
 import { Waiters, type WaitersWorld } from './reads/waiters.ts';
@@ -187,7 +187,7 @@ export class Writes {
       clock,
       events,
       budget,
-      ...placeOf(caller, unshared.lane, budget),
+      ...waitsAs(caller, unshared.lane, budget),
       lengthy: call.stream !== undefined,
       resource: resourceOf(call),
       planned: caller.receipt,

@@ -8,7 +8,7 @@ import { tagsInFlight } from '../cache/key.ts';
 import type { RefreshedFor, Refresher } from '../cache/refresher.ts';
 import type { CachedReads } from '../cached-reads.ts';
 import { FallbackWillDo, fallbackWaitMs, servesAfter } from '../fallback.ts';
-import { type Access, type Caller, laneOf, mostCallsOf, namedInBudget } from '../operation.ts';
+import { type Access, type Caller, mostCallsOf, waitsAs } from '../operation.ts';
 import type { Call, KeyedRead } from '../request.ts';
 import type { ReceivedValue } from '../wire/exchange.ts';
 import { type Failure, isLost, notSaved, readError } from '../wire/failure.ts';
@@ -142,8 +142,7 @@ export class Fetcher {
       resource: read.resource,
       ...('caller' in purpose
         ? {
-            lane: laneOf(purpose.caller, 'interactive', budget),
-            caller: namedInBudget(purpose.caller),
+            ...waitsAs(purpose.caller, 'interactive', budget),
             planned: purpose.caller.receipt,
           }
         : {

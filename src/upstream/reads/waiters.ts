@@ -9,7 +9,7 @@ import { classOf, nameWithoutClass } from '../budget/law/callers.ts';
 import type { Lane } from '../budget/law/document.ts';
 import type { SlotRequest } from '../budget/queue.ts';
 import { FallbackWillDo } from '../fallback.ts';
-import { type Caller, laneOf, namedInBudget } from '../operation.ts';
+import { type Caller, namedInBudget, waitsAs } from '../operation.ts';
 import type { Receipt } from '../receipt.ts';
 import type { Departing } from '../wire/wire.ts';
 import { type Outcome, Waiter } from './waiter.ts';
@@ -227,7 +227,7 @@ export class Waiters<T> implements SlotRequest {
 
   /** Whether the reads of a caller are in the lane `bulk`. */
   #isOfBulk({ caller }: Waiter<T>): boolean {
-    return laneOf(caller, 'interactive', this.#options.budget) === 'bulk';
+    return waitsAs(caller, 'interactive', this.#options.budget).lane === 'bulk';
   }
 
   /** Milliseconds until it is sent. No time is known for a refresh: a caller who does not promote it expects its own turn. */

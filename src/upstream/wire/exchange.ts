@@ -115,11 +115,17 @@ export function resourceOf({
   return resource ?? nounOf(path);
 }
 
+/** The kind of resource of a request: the same for a list, its rows and their writes. */
+export function kindOf({ path }: Pick<Call<unknown>, 'path'>): string {
+  // `/api/campaigns`, but `/api/campaign/:id`.
+  return nounOf(path).replace(/s$/, '');
+}
+
 /**
  * The word after `/api` in a path, which is the name of a request without a resource. The rest of the path can contain
  * values of callers.
  */
-export function nounOf(path: string): string {
+function nounOf(path: string): string {
   return path.split('/', 3)[2] ?? '';
 }
 

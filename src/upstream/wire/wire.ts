@@ -6,7 +6,7 @@ import { type AtOnce, andThen } from '../../scheduling/at-once.ts';
 import type { StoreError } from '../../store/engine.ts';
 import type { Call } from '../request.ts';
 import { Breaker } from './breaker.ts';
-import { type Exchanged, type ExchangeOptions, exchange, nounOf, resourceOf } from './exchange.ts';
+import { type Exchanged, type ExchangeOptions, exchange, kindOf, resourceOf } from './exchange.ts';
 import {
   faultOf,
   notSaved,
@@ -106,6 +106,7 @@ export class Wire {
   ): Promise<SentOutcome<T>> {
     const { rateLimit } = this.#options;
     const kind = kindOf(call);
+    const resource = resourceOf(call);
     const openMs = this.#breaker.openMsFor(kind);
     if (openMs > 0) {
       const error = outOfOrder(this.#upstream, openMs);
@@ -113,7 +114,7 @@ export class Wire {
     }
     // The duration of a stream depends on its sender.
     const departure = this.#breaker.leaving(kind, call.stream === undefined);
-    const sent = this.#observed({ call, kind }, credential, departing, leave);
+    const sent = this.#observed({ call, kind, resource }, credential, departing, leave);
     // A bug of the gateway reveals nothing about the upstream, and must not leave the breaker half-open.
     sent.catch(() => departure.ended());
     const judged = sent.then((answered) => {
@@ -155,7 +156,11 @@ export class Wire {
 
   /** `exchange`, with events at its start and end. */
   #observed<T>(
-    { call, kind }: { readonly call: SentCall<T>; readonly kind: string },
+    {
+      call,
+      kind,
+      resource,
+    }: { readonly call: SentCall<T>; readonly kind: string; readonly resource: string },
     credential: Credential,
     { asker, caller, callerClass, lane, operation, renews, sharedWith }: Departing,
     { mayLeave, saved }: Leave,
@@ -169,7 +174,7 @@ export class Wire {
     const request = {
       upstream: this.#upstream,
       method: call.method,
-      resource: resourceOf(call),
+      resource,
       operation,
       asker,
       caller,
@@ -233,10 +238,4 @@ export class Wire {
       ...(cause === undefined ? {} : { cause }),
     };
   }
-}
-
-/** The kind of resource of a request: the same for a list, its rows and their writes. */
-function kindOf({ path }: Pick<Call<unknown>, 'path'>): string {
-  // `/api/campaigns`, but `/api/campaign/:id`.
-  return nounOf(path).replace(/s$/, '');
 }
