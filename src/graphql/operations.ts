@@ -24,8 +24,13 @@ import { type DryRuns, planned } from './dry-runs.ts';
 import type { OperationTexts } from './limits/operation-texts.ts';
 import { selectsSecret } from './limits/selects-secret.ts';
 import type { MaskError } from './mask-error.ts';
-import { idempotentFieldsRule, keysOfOperation, operationName } from './operation-keys.ts';
-import { emitOperation, newObservation, noteResult } from './plugins/use-observation.ts';
+import { idempotentFieldsRule, keysOfOperation } from './operation-keys.ts';
+import {
+  emitOperation,
+  newObservation,
+  noteResult,
+  operationName,
+} from './plugins/use-observation.ts';
 
 /** How an operation is executed that does not come as a request of its own. */
 export interface OperationTerms

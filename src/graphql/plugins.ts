@@ -14,7 +14,7 @@ import { type OperationTexts, useOperationLimits } from './limits/operation-text
 import type { MaskError } from './mask-error.ts';
 import { useAnswers } from './plugins/use-answers.ts';
 import { useExecution } from './plugins/use-execution.ts';
-import { useObservation } from './plugins/use-observation.ts';
+import { useEmission, useObservation } from './plugins/use-observation.ts';
 import type { GatewayPlugin } from './request-record.ts';
 import { useAllowList, useAutomaticPersistence } from './requests/use-persisted-operations.ts';
 import { useRequests } from './requests/use-requests.ts';
@@ -58,9 +58,11 @@ export function gatewayPlugins(options: PluginOptions): readonly (GatewayPlugin 
     useDeferStream() as Plugin,
     // Innermost around the executor, so that its work is in the operation's span.
     useExecution(options),
+    // After the execution, whose errors it records.
+    useObservation(options),
     // After the execution, which records how its response may be stored.
     useAnswers(options),
-    // After all that can change a response, so that it records what the caller received.
-    useObservation(options),
+    // After all that can change a response, so that it emits what the caller received.
+    useEmission(options),
   ];
 }

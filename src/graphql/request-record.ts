@@ -50,8 +50,6 @@ export interface RequestRecord {
 /** An operation whose response may be remembered. */
 interface Remembering {
   readonly key: string;
-  /** The operation's name, shortened. */
-  readonly name: string | null;
   readonly receipt: Receipt;
   /** The whole response, once it is complete. */
   result: object | null;

@@ -25,9 +25,9 @@ import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Contexts } from '../context.ts';
 import { documentOf, type LiveOperation, liveOperationOf } from '../live-operation.ts';
 import type { MaskError } from '../mask-error.ts';
-import { operationName } from '../operation-keys.ts';
 import { shownError } from '../operations.ts';
 import type { ServerContext } from '../request-record.ts';
+import { operationName } from './use-observation.ts';
 
 /** The options of live queries. */
 export interface LiveOptions {

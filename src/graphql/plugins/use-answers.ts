@@ -108,12 +108,12 @@ function setCaching(
  * entries only.
  */
 function rememberAnswer(
-  { ageSeconds, json, remembering }: RequestRecord,
+  { ageSeconds, json, observation, remembering }: RequestRecord,
   { headers, status }: Response,
   answers: RememberedAnswers,
 ): void {
   if (!json || !remembering?.result) return;
-  const { key, name, receipt, result, version } = remembering;
+  const { key, receipt, result, version } = remembering;
   const contentType = headers.get('content-type') ?? '';
   if (status !== 200 || !BARE.test(contentType) || !isWhole(result)) return;
   answers.note(key, () => {
@@ -121,6 +121,7 @@ function rememberAnswer(
     const text = isOfOneState ? cutAtAge(json.text, receipt) : null;
     if (!text) return null;
     const etag = ageSeconds === null ? null : json.etag;
+    const name = observation?.name ?? null;
     return { ...text, contentType, etag, name, ingredients: receipt.ingredients };
   });
 }

@@ -8,7 +8,7 @@ import { documentFor, type Part, withLast } from '../delivery.ts';
 import { type DryRuns, planned } from '../dry-runs.ts';
 import type { OperationTexts } from '../limits/operation-texts.ts';
 import { selectsSecret } from '../limits/selects-secret.ts';
-import { keysOfOperation, operationName } from '../operation-keys.ts';
+import { keysOfOperation } from '../operation-keys.ts';
 import type { GatewayPlugin } from '../request-record.ts';
 import { type LiveOptions, openLive } from './live-answer.ts';
 
@@ -69,14 +69,8 @@ export function useExecution(options: ExecutionOptions): GatewayPlugin {
     }
     const isPublic = !holdsSecrets && !withheld && !dryRun;
     if (answerKey !== null && operation?.operation === OperationTypeNode.QUERY && isPublic) {
-      const name = operationName(operation);
-      record.remembering = {
-        key: answerKey,
-        name,
-        receipt,
-        result: null,
-        version: answers.version,
-      };
+      const { version } = answers;
+      record.remembering = { key: answerKey, receipt, result: null, version };
     }
     if (dryRun) {
       args.schema = dryRuns.schemaOf(schema);

@@ -1,10 +1,14 @@
-import { type DocumentNode, type GraphQLFormattedError, getOperationAST } from 'graphql';
+import {
+  type DocumentNode,
+  type GraphQLFormattedError,
+  getOperationAST,
+  type OperationDefinitionNode,
+} from 'graphql';
 import { shownClass } from '../../observe/callers.ts';
 import type { BulkOptions } from '../../observe/event-stream.ts';
 import type { OperationRecord } from '../../observe/events.ts';
 import type { Clock } from '../../scheduling/clock.ts';
 import { CANCELED } from '../mask-error.ts';
-import { operationName } from '../operation-keys.ts';
 import type { GatewayPlugin, Observation, RequestRecord } from '../request-record.ts';
 
 /** What is known of an operation that begins now. `signal` aborts when its caller hangs up. */
@@ -21,6 +25,11 @@ export function newObservation(signal: AbortSignal, clock: Clock): Observation {
     streams: false,
     status: 0,
   };
+}
+
+/** The name of an operation for logs and spans, truncated if necessary. */
+export function operationName({ name }: OperationDefinitionNode): string | null {
+  return name?.value.slice(0, 64) ?? null;
 }
 
 /** Emits an operation that has ended. */
@@ -54,12 +63,12 @@ export function emitOperation(
     maxAgeMs: cost?.maxAgeMs ?? 0,
   };
   events.emit('operationEnded', { at, operation: receipt, record });
-  if (record.saved === 0 || caller === null || !receipt || !events.isRead('saved')) return;
+  if (record.saved === 0 || caller === null || !receipt) return;
   const kinds = receipt.savedKinds;
   events.emit('saved', { caller, callerClass, operation: name, kinds, times: 1 });
 }
 
-/** Emits every operation once, when its response is complete, including failed ones. */
+/** Observes every operation, and emits those with incremental responses when the last part is there. */
 export function useObservation(options: BulkOptions): GatewayPlugin {
   const { clock, events } = options;
   return {
@@ -102,6 +111,12 @@ export function useObservation(options: BulkOptions): GatewayPlugin {
       if (!running || Symbol.asyncIterator in result) return;
       for (const each of Array.isArray(result) ? result : [result]) noteResult(running, each);
     },
+  };
+}
+
+/** Emits every other operation once, when its response is complete, including failed ones. */
+export function useEmission(options: BulkOptions): GatewayPlugin {
+  return {
     onResponse({ response, serverContext: { record, res } }) {
       const running = record.observation;
       if (!running) return;
