@@ -11,7 +11,7 @@ import { filesRoute } from './files/files.ts';
 import { type JobDownload, jobDataRoute } from './files/job-data.ts';
 import { UploadPlaces } from './files/upload-places.ts';
 import type { GraphContext } from './graph/context.ts';
-import { contextOfRequest } from './graphql/context.ts';
+import { contextsOfRequests } from './graphql/context.ts';
 import { gatewayPlugins } from './graphql/plugins.ts';
 import { schemaAccess } from './graphql/schema-access.ts';
 import { schemaRoutes } from './graphql/schema-page.ts';
@@ -115,7 +115,7 @@ function createGraphql(
   });
   return createGraphqlServer({
     schema,
-    createContext: (initial) => contextOfRequest(initial, contexts),
+    createContext: contextsOfRequests(contexts),
     plugins,
     maskError,
   });

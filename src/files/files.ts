@@ -201,7 +201,8 @@ function refusePart({ headers }: IncomingMessage): void {
 
 /** @throws BadUserInput `BAD_USER_INPUT`: an upload that was only to be priced must not happen. */
 function refuseDryRun({ headers }: IncomingMessage): void {
-  if (!asksForDryRun(headers[dryRunHeader]?.toString())) return;
+  const dryRun = headers[dryRunHeader]?.toString();
+  if (dryRun === undefined || !asksForDryRun(dryRun)) return;
   throw new BadUserInput(
     'Uploads have no dry run: an upload costs 1 upstream request. Remove the header X-Gateway-Dry-Run.',
   );

@@ -136,15 +136,18 @@ export function createContexts(options: {
 }
 
 /**
- * The context of a request to `/graphql`.
+ * Makes the contexts of requests to `/graphql`.
  * @throws TypeError for an operation without authentication, which is a bug and not an anonymous caller.
  */
-export function contextOfRequest(
-  { record: { viewer }, request: { headers, signal } }: YogaInitialContext & ServerContext,
-  contexts: Contexts,
-): GraphContext {
-  if (!viewer) throw new TypeError('a request was not authenticated');
-  const isDryRun = asksForDryRun(headers.get(dryRunHeader));
-  const mode = isDryRun ? ({ kind: 'planned', dryRun: new DryRun() } as const) : undefined;
-  return contexts(viewer, { prefer: headers.get('prefer'), signal, mode });
+export function contextsOfRequests(contexts: Contexts) {
+  return ({
+    record: { viewer },
+    request: { headers, signal },
+  }: YogaInitialContext & ServerContext): GraphContext => {
+    if (!viewer) throw new TypeError('a request was not authenticated');
+    const dryRun = headers.get(dryRunHeader);
+    const isDryRun = dryRun !== null && asksForDryRun(dryRun);
+    const mode = isDryRun ? ({ kind: 'planned', dryRun: new DryRun() } as const) : undefined;
+    return contexts(viewer, { prefer: headers.get('prefer'), signal, mode });
+  };
 }

@@ -39,7 +39,7 @@ export function createGraphqlServer<Context extends object>(
   const { createContext, maskError, plugins, schema } = options;
   return createYoga<ServerContext, Context>({
     schema,
-    context: (initial) => createContext(initial),
+    context: createContext,
     plugins: [maskedParts(maskError), ...plugins] as Plugin[],
     maskedErrors: { maskError },
     cors: false,

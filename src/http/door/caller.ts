@@ -47,8 +47,8 @@ export const dryRunHeader = 'x-gateway-dry-run';
  * Whether a value of the header requests a dry run: all do except clear negatives, because executing a misspelled
  * dry run would spend what its caller wanted to avoid.
  */
-export function asksForDryRun(header: string | null | undefined): boolean {
-  return !['', '0', 'false'].includes((header ?? '').trim().toLowerCase());
+export function asksForDryRun(header: string): boolean {
+  return !['', '0', 'false'].includes(header.trim().toLowerCase());
 }
 
 /**
