@@ -8,7 +8,7 @@ export interface WriteMessage {
 
 /** The messages of the writes of one operation. The fields of a mutation are executed one after the other. */
 export class WriteMessages {
-  readonly #all: WriteMessage[] = [];
+  readonly all: WriteMessage[] = [];
   #path: readonly string[] = [];
 
   /** A field of a mutation begins; the messages that follow are about it. */
@@ -18,10 +18,6 @@ export class WriteMessages {
 
   /** A write has succeeded; `message` is empty if the upstream sent none. */
   add(message: string): void {
-    if (message !== '') this.#all.push({ path: this.#path, message });
-  }
-
-  get all(): readonly WriteMessage[] {
-    return this.#all;
+    if (message !== '') this.all.push({ path: this.#path, message });
   }
 }

@@ -73,6 +73,9 @@ export class Cache {
   }) {
     this.#clock = options.clock;
     this.#generations = options.generations ?? new Generations();
+    this.#generations.onTouch(() => {
+      this.#version += 1;
+    });
     this.#entries = new BoundedMap({
       max: options.maxBytes,
       // The size of a key and the bookkeeping of an entry, without the response itself.
@@ -91,7 +94,7 @@ export class Cache {
 
   /** Changes after every added or removed entry and after every write. */
   get version(): number {
-    return this.#version + this.#generations.latest;
+    return this.#version;
   }
 
   /** The stamp for the response to a request that is sent now. */
