@@ -229,28 +229,23 @@ export class CachedReads {
       tags,
     }: { entry: CacheEntry; bytes: number; tags: readonly string[]; readOnce: boolean },
   ): boolean {
-    const { cache, savedCache } = this.#options;
-    const isTouched = !cache.holds([...entry.tags, ...tags], entry.stamp.generation);
-    if (isTouched || !this.#set(of, entry, bytes, readOnce)) return false;
-    savedCache?.save({ ...of, entry, bytes, sealing: this.#sealingOf(of.credential) });
-    return true;
-  }
-
-  #set(of: KeyedRead, entry: CacheEntry, bytes: number, readOnce = false): boolean {
-    const { cache, counts } = this.#options;
-    if (!cache.set(of.key, entry, bytes, readOnce)) return false;
+    const { cache, counts, savedCache } = this.#options;
+    if (!cache.set(of.key, entry, bytes, readOnce, tags)) return false;
     counts?.stored(of, entry.value, entry.stamp);
+    savedCache?.save({ ...of, entry, bytes, sealing: this.#sealingOf(of.credential) });
     return true;
   }
 
   /** Stores a response that the process before has read, unless a write has invalidated it since. */
   #adopt(of: KeyedRead, { bytes, stamp, value }: Answer): boolean {
     const { page } = of.read;
-    const { cache } = this.#options;
+    const { cache, counts } = this.#options;
     const tags = this.tagsOf([...(page?.elsewhereTags ?? []), EVERYTHING], of.credential);
     if (!cache.isCurrent(tags, stamp.generation)) return false;
     const adopted = page ? page.adopt(value, stamp.storedAt) : value;
-    return this.#set(of, this.entryOf(of, adopted, stamp), bytes);
+    if (!cache.set(of.key, this.entryOf(of, adopted, stamp), bytes)) return false;
+    counts?.stored(of, adopted, stamp);
+    return true;
   }
 
   /**

@@ -150,11 +150,20 @@ export class Cache {
   }
 
   /**
-   * Stores a response of about `bytes` bytes and returns true, unless a write has already invalidated it. Responses that
+   * Stores a response of about `bytes` bytes and returns true, unless a write has already invalidated it. One that was
+   * requested with tags `inFlight` is not stored either if a write with any outcome has affected it since. Responses that
    * are probably `readOnce`, by a job that reads whole lists, displace only each other until they are used.
    */
-  set(key: string, entry: CacheEntry, bytes: number, readOnce = false): boolean {
-    if (this.#generations.validity(entry.tags, entry.stamp.generation) === 'invalid') return false;
+  set(
+    key: string,
+    entry: CacheEntry,
+    bytes: number,
+    readOnce = false,
+    inFlight?: readonly string[],
+  ): boolean {
+    const tags = inFlight ? [...entry.tags, ...inFlight] : entry.tags;
+    const validity = this.#generations.validity(tags, entry.stamp.generation);
+    if (validity === 'invalid' || (inFlight && validity !== 'valid')) return false;
     this.#version += 1;
     const isUsed = this.#entries.peek(key) !== undefined && !this.#readOnce.has(key);
     this.#used(key);
