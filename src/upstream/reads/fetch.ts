@@ -199,13 +199,14 @@ export class Fetcher {
     const { cache, cached, refresher, upstream, wire } = this.#options;
     const { of, tags, waiters } = flight;
     const { credential, key, read } = of;
+    const renews = cache.peek(key) !== undefined;
     const stamp = cache.stamp();
     flight.stamp = stamp;
     return attempt({ upstream, waiters, wire }, slot, {
       call: read,
       credential,
       key,
-      renews: cache.peek(key) !== undefined,
+      renews,
       settle: ({ feedback, ...answered }) => {
         if (answered.kind === 'value') {
           const { bytes, value } = answered;

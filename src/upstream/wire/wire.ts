@@ -2,7 +2,7 @@ import type { Credential } from '../../auth/credential.ts';
 import type { GatewayError, UpstreamName } from '../../errors.ts';
 import type { EventStream } from '../../observe/event-stream.ts';
 import type { Asker, RequestOrigin, UpstreamOutcome } from '../../observe/events.ts';
-import { type AtOnce, andThen } from '../../scheduling/at-once.ts';
+import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { StoreError } from '../../store/engine.ts';
 import type { Call } from '../request.ts';
 import { Breaker } from './breaker.ts';
@@ -83,9 +83,9 @@ export class Wire {
 
   /** The error of a request that is not sent because the breaker is open, or it cannot be saved: `UPSTREAM_UNAVAILABLE`. */
   get heldBack(): GatewayError | undefined {
+    const heldMs = this.#breaker.openMs;
     const fault = this.#options.slots?.fault;
     if (fault) return notSaved(this.#upstream, fault);
-    const { heldMs } = this;
     return heldMs === 0 ? undefined : outOfOrder(this.#upstream, heldMs);
   }
 
@@ -166,10 +166,11 @@ export class Wire {
     { mayLeave, saved }: Leave,
   ): Promise<Exchanged<T>> {
     const { clock, events } = this.#options;
-    const exchanges = async (leaves: () => boolean): Promise<Exchanged<T>> =>
-      andThen(saved(), (may): AtOnce<Exchanged<T>> => {
-        return may ? exchange(this.#options, call, credential.secret, leaves) : UNSENT;
-      });
+    const exchanges = async (leaves: () => boolean): Promise<Exchanged<T>> => {
+      const saving = saved();
+      const may = saving instanceof Promise ? await saving : saving;
+      return may ? exchange(this.#options, call, credential.secret, leaves) : UNSENT;
+    };
     if (!events) return exchanges(mayLeave);
     const request = {
       upstream: this.#upstream,

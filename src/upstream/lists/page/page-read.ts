@@ -103,8 +103,19 @@ export class PageRead<R extends Row> implements Read<Page<R> | null>, PageTraits
 
   contents(page: Page<R> | null): PageContents | null {
     if (!page) return null;
-    const isLast = !this.#list.paged || pageEndOf(page, this.#number, this.#size).last;
-    return contentsOf(this.#list, page, { number: this.#number, isLast });
+    const { about, count, paged, path, query, resource } = this.#list;
+    const { rows, total } = page;
+    const number = this.#number;
+    return {
+      resource,
+      path,
+      number,
+      rows,
+      count,
+      total: paged ? total : rows.length,
+      isLast: !paged || pageEndOf(page, number, this.#size).last,
+      isWhole: query === undefined && about === undefined,
+    };
   }
 
   lateTags(page: Page<R> | null): readonly string[] {
@@ -118,22 +129,4 @@ export const ROWS_LEFT = 'rows left';
 /** The identities of rows within their list. */
 export function identitiesOf<R extends Row>(list: List<R>, rows: readonly R[]): readonly string[] {
   return list.identities?.(rows) ?? rows.map(({ id }) => String(id));
-}
-
-/** What one page shows of its list, for what is recorded of it over time. */
-function contentsOf<R extends Row>(
-  { about, count, paged, path, query, resource }: List<R>,
-  { rows, total }: Page<R>,
-  { isLast, number }: Pick<PageContents, 'isLast' | 'number'>,
-): PageContents {
-  return {
-    resource,
-    path,
-    number,
-    rows,
-    count,
-    total: paged ? total : rows.length,
-    isLast,
-    isWhole: query === undefined && about === undefined,
-  };
 }
