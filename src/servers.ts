@@ -92,13 +92,14 @@ export function createServers(config: Config, parts: Parts): Servers {
 
 function createGraphql(
   config: Config,
-  { clock, telemetry }: Parts,
+  { cache, clock, telemetry }: Parts,
   shared: Shared,
 ): Servers['graphql'] {
   const { answers, bodyLimits, bodyPool, callers, contexts, door, dryRuns, live } = shared;
   const { maskError, texts } = shared;
   const plugins = gatewayPlugins({
     answers,
+    cache,
     hub: live,
     contexts,
     dryRuns,

@@ -81,11 +81,6 @@ export class RememberedAnswers {
     });
   }
 
-  /** The current version of the cache; a response created between two equal versions is consistent. */
-  get version(): number {
-    return this.#cache.version;
-  }
-
   /** The response of a key, if normal execution would return the same at `now`, on `clock.now()`. */
   find(key: string, now: number): RememberedAnswer | undefined {
     const answer = this.#answers.get(key);
@@ -93,11 +88,12 @@ export class RememberedAnswers {
   }
 
   /**
-   * Records the response to an operation. `make` is called for a repeated one, and returns `null` if the response cannot
-   * be repeated.
+   * Records the response to an operation, unless the cache had another version when its execution began: then it can be
+   * made of several states. `make` is called for a repeated one, and returns `null` if the response cannot be repeated.
    */
-  note(key: string, make: () => AnswerToRemember | null): void {
-    const answer = this.#doorkeeper.admits(key) ? make() : null;
+  note(key: string, version: number, make: () => AnswerToRemember | null): void {
+    const isRepeated = this.#doorkeeper.admits(key);
+    const answer = isRepeated && version === this.#cache.version ? make() : null;
     if (!answer) return;
     const now = this.#clock.now();
     const ingredients = answer.ingredients.distinct();
@@ -106,7 +102,7 @@ export class RememberedAnswers {
       ...answer,
       ingredients,
       oldestAt: oldest ? Math.min(now, oldest.stamp.storedAt) : null,
-      version: this.#cache.version,
+      version,
       until: Math.min(ingredients.changesAt(now), now + LIFE_MS),
       packed: null,
     });

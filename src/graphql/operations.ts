@@ -157,7 +157,7 @@ export class Operations {
     const inTurn = bulk ? dryRuns.ofJobs : dryRuns.ofRequests;
     const refused = { data: null, plan: null, receipt, keyed: null };
     try {
-      if (texts.needsAcceptance(document)) await context.market.admitted();
+      if (texts.withheld.has(document)) await context.market.admitted();
       const keyed = dryRun
         ? null
         : keysOfOperation({ schema, document, operation, variables }, key);

@@ -8,6 +8,7 @@ import type { Callers } from '../http/door/caller.ts';
 import type { LiveHub } from '../live/hub.ts';
 import type { EventStream } from '../observe/event-stream.ts';
 import type { Clock } from '../scheduling/clock.ts';
+import type { Cache } from '../upstream/cache/cache.ts';
 import type { Contexts } from './context.ts';
 import type { DryRuns } from './dry-runs.ts';
 import { type OperationTexts, useOperationLimits } from './limits/operation-texts.ts';
@@ -37,6 +38,7 @@ export interface PluginOptions {
   readonly dryRuns: DryRuns;
   readonly maskError: MaskError;
   readonly answers: RememberedAnswers;
+  readonly cache: Cache;
   readonly clock: Clock;
   readonly events: EventStream;
 }

@@ -108,12 +108,12 @@ export class Usage implements EventReader {
   }
 
   saved({ caller, callerClass, kinds, operation, times }: EventRows['saved']): void {
+    const usage = this.#ofToday();
     const key = {
       callerClass: callerClass ?? DEFAULT_CLASS,
       caller: this.#shown(caller),
       operation: this.#shown(operation ?? UNNAMED),
     };
-    const usage = this.#ofToday();
     for (const { count, resource, upstream } of kinds) {
       usage.add({ ...key, upstream, resource, calls: 0, saved: count * times });
     }

@@ -12,7 +12,7 @@ import type { GatewayPlugin } from '../request-record.ts';
 import { SCHEMA_WITHHELD, type SchemaAccess } from '../schema-access.ts';
 import { type DocumentLimits, measureDocument } from './document-measures.ts';
 import { checkVariables, type InputPlan, planInput } from './input.ts';
-import { type AskedFor, countRows } from './rows.ts';
+import { countRows } from './rows.ts';
 import { checkText, invalid, tooExpensive } from './text.ts';
 
 /** The advice for callers that send a subscription or open a WebSocket. */
@@ -38,8 +38,8 @@ interface CheckedOperation {
 export class OperationTexts {
   readonly #limits: OperationLimits & DocumentLimits;
   readonly #access: SchemaAccess;
-  /** Documents that ask for the schema, if only callers with an accepted key may have it. */
-  readonly #withheld = new WeakSet<DocumentNode>();
+  /** Documents that ask for the schema, if only callers whose own key was accepted may have the answer. */
+  readonly withheld = new WeakSet<DocumentNode>();
   readonly #inputs = new WeakMap<DocumentNode, InputPlan>();
 
   /** `access`: who may ask for the schema. */
@@ -64,13 +64,8 @@ export class OperationTexts {
       // One error, where the library's rule has one per introspection field.
       throw invalid(SCHEMA_WITHHELD, introspection);
     }
-    if (introspection && this.#access === 'accepted') this.#withheld.add(document);
+    if (introspection && this.#access === 'accepted') this.withheld.add(document);
     return document;
-  }
-
-  /** Whether only callers whose own key was accepted may have the answer to a document: it asks for the schema. */
-  needsAcceptance(document: DocumentNode): boolean {
-    return this.#withheld.has(document);
   }
 
   /**
@@ -86,20 +81,18 @@ export class OperationTexts {
     this.#inputs.set(document, input);
     if (input.fault) throw input.fault;
     checkVariables(schema, operation, variables, input);
-    checkRows(countRows(schema, document, operation, variables), this.#limits.maxNodes);
-  }
-}
-
-function checkRows({ rows, ids }: AskedFor, maxNodes: number): void {
-  if (rows > maxNodes) {
-    throw tooExpensive(
-      `The operation requests up to ${rows} items, multiplied over all levels; the limit is ${maxNodes}. Lower "first" or "last", request fewer "ids", or split the operation.`,
-    );
-  }
-  if (ids > MAX_IDS) {
-    throw tooExpensive(
-      `The operation requests ${ids} ids; the limit is ${MAX_IDS}. Split the operation.`,
-    );
+    const { rows, ids } = countRows(schema, document, operation, variables);
+    const { maxNodes } = this.#limits;
+    if (rows > maxNodes) {
+      throw tooExpensive(
+        `The operation requests up to ${rows} items, multiplied over all levels; the limit is ${maxNodes}. Lower "first" or "last", request fewer "ids", or split the operation.`,
+      );
+    }
+    if (ids > MAX_IDS) {
+      throw tooExpensive(
+        `The operation requests ${ids} ids; the limit is ${MAX_IDS}. Split the operation.`,
+      );
+    }
   }
 }
 

@@ -41,7 +41,7 @@ interface Occurrence {
 }
 
 /** The size of an operation. */
-export interface AskedFor {
+interface AskedFor {
   readonly rows: number;
   /** Ids and codes that it wants looked up. */
   readonly ids: number;

@@ -116,9 +116,8 @@ function rememberAnswer(
   const { key, receipt, result, version } = remembering;
   const contentType = headers.get('content-type') ?? '';
   if (status !== 200 || !BARE.test(contentType) || !isWhole(result)) return;
-  answers.note(key, () => {
-    const isOfOneState = version === answers.version;
-    const text = isOfOneState ? cutAtAge(json.text, receipt) : null;
+  answers.note(key, version, () => {
+    const text = cutAtAge(json.text, receipt);
     if (!text) return null;
     const etag = ageSeconds === null ? null : json.etag;
     const name = observation?.name ?? null;

@@ -1,8 +1,8 @@
 import { type DocumentNode, type GraphQLSchema, getOperationAST, OperationTypeNode } from 'graphql';
-import type { RememberedAnswers } from '../../answers/remembered-answers.ts';
 import { liveDirective } from '../../graph/directives/directives.ts';
 import type { KeyedFields } from '../../graph/keyed/keyed-fields.ts';
 import { idempotencyKeyHeader } from '../../http/door/headers/idempotency-key.ts';
+import type { Cache } from '../../upstream/cache/cache.ts';
 import type { Receipt } from '../../upstream/receipt.ts';
 import { documentFor, type Part, withLast } from '../delivery.ts';
 import { type DryRuns, planned } from '../dry-runs.ts';
@@ -13,10 +13,10 @@ import type { GatewayPlugin } from '../request-record.ts';
 import { type LiveOptions, openLive } from './live-answer.ts';
 
 interface ExecutionOptions extends Pick<LiveOptions, 'contexts' | 'maskError'> {
-  readonly texts: Pick<OperationTexts, 'check' | 'needsAcceptance'>;
+  readonly texts: Pick<OperationTexts, 'check' | 'withheld'>;
   readonly hub: LiveOptions['hub'];
   readonly dryRuns: DryRuns;
-  readonly answers: Pick<RememberedAnswers, 'version'>;
+  readonly cache: Pick<Cache, 'version'>;
 }
 
 /**
@@ -34,7 +34,7 @@ interface ExecutionOptions extends Pick<LiveOptions, 'contexts' | 'maskError'> {
  * writes with idempotency keys as `extensions.idempotency`: to the last part, if there are several.
  */
 export function useExecution(options: ExecutionOptions): GatewayPlugin {
-  const { answers, dryRuns, texts } = options;
+  const { cache, dryRuns, texts } = options;
   const begin: Begin = (
     { args, executeFn, extendContext, setExecuteFn, setResultAndStopExecution },
     { withheld },
@@ -69,7 +69,7 @@ export function useExecution(options: ExecutionOptions): GatewayPlugin {
     }
     const isPublic = !holdsSecrets && !withheld && !dryRun;
     if (answerKey !== null && operation?.operation === OperationTypeNode.QUERY && isPublic) {
-      const { version } = answers;
+      const { version } = cache;
       record.remembering = { key: answerKey, receipt, result: null, version };
     }
     if (dryRun) {
@@ -106,7 +106,7 @@ export function useExecution(options: ExecutionOptions): GatewayPlugin {
   return {
     onExecute(payload) {
       const { contextValue, document } = payload.args;
-      const withheld = texts.needsAcceptance(document as DocumentNode);
+      const withheld = texts.withheld.has(document as DocumentNode);
       if (!withheld) return begin(payload, { withheld });
       return contextValue.market.admitted().then(() => begin(payload, { withheld }));
     },
