@@ -241,7 +241,7 @@ export class CachedReads {
     const { page } = of.read;
     const { cache, counts } = this.#options;
     const tags = this.tagsOf([...(page?.elsewhereTags ?? []), EVERYTHING], of.credential);
-    if (!cache.isCurrent(tags, stamp.generation)) return false;
+    if (!cache.holds(tags, stamp.generation)) return false;
     const adopted = page ? page.adopt(value, stamp.storedAt) : value;
     if (!cache.set(of.key, this.entryOf(of, adopted, stamp), bytes)) return false;
     counts?.stored(of, adopted, stamp);

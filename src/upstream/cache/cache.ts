@@ -104,11 +104,6 @@ export class Cache {
 
   /** Whether no write known here, with any outcome, has affected a response since a generation. */
   holds(tags: readonly string[], generation: number): boolean {
-    return this.#generations.holds(tags, generation);
-  }
-
-  /** Whether a response requested at a generation includes every confirmed write. */
-  isCurrent(tags: readonly string[], generation: number): boolean {
     return this.#generations.validity(tags, generation) === 'valid';
   }
 

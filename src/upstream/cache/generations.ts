@@ -66,11 +66,6 @@ export class Generations {
     for (const tag of tags) latest.set(tag, Math.max(latest.get(tag) ?? 0, generation));
   }
 
-  /** Whether no write, with any outcome, has affected one of these tags since a generation. */
-  holds(tags: readonly string[], generation: number): boolean {
-    return this.validity(tags, generation) === 'valid';
-  }
-
   validity(tags: readonly string[], generation: number): Validity {
     if (generation < this.#floor || !untouched(tags, generation, this.#touched)) return 'invalid';
     return untouched(tags, generation, this.#doubted) ? 'valid' : 'fallback-only';

@@ -151,7 +151,7 @@ export class Watches {
     const { cache } = this.#options;
     const entry = cache.peek(key)?.entry;
     // An entry that already shows the write was read after it: this is the second notification.
-    if (entry && cache.isCurrent([everything, ...entry.tags], entry.stamp.generation)) return false;
+    if (entry && cache.holds([everything, ...entry.tags], entry.stamp.generation)) return false;
     if (!isAll) return true;
     // Notifies once: a reader with a rejected key would otherwise remove all entries again.
     const isNews = !watched.isForgotten;

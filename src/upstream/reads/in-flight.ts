@@ -47,7 +47,7 @@ export class InFlight {
     const found = this.#reads.get(key);
     if (!found || found.waiters.done) return undefined;
     const { stamp, tags } = found;
-    const isCurrent = stamp === null || this.#cache.isCurrent(tags, stamp.generation);
+    const isCurrent = stamp === null || this.#cache.holds(tags, stamp.generation);
     return isCurrent ? found : undefined;
   }
 
