@@ -23,7 +23,8 @@ interface FieldReport extends KeyedReport {
 /** The idempotency keys of the fields of one mutation, and what the gateway did for each field. */
 export class KeyedFields {
   readonly #keys: ReadonlyMap<string, SentKey>;
-  readonly #reports: FieldReport[] = [];
+  /** In the order of execution. A field that failed has none. */
+  readonly reports: FieldReport[] = [];
 
   /** The keys by the response names of the fields. */
   constructor(keys: ReadonlyMap<string, SentKey>) {
@@ -37,18 +38,13 @@ export class KeyedFields {
 
   /** A field has a result. */
   add(responseName: string, { firstAt, outcome, upstreamCalls }: KeyedReport): void {
-    this.#reports.push({ path: [responseName], outcome, firstAt, upstreamCalls });
-  }
-
-  /** In the order of execution. A field that failed has none. */
-  get reports(): readonly FieldReport[] {
-    return this.#reports;
+    this.reports.push({ path: [responseName], outcome, firstAt, upstreamCalls });
   }
 
   /** Whether all fields with a key were executed by earlier operations. */
   get areReplayed(): boolean {
-    const isComplete = this.#reports.length === this.#keys.size;
-    return isComplete && this.#reports.every(({ outcome }) => outcome === 'REPLAYED');
+    const isComplete = this.reports.length === this.#keys.size;
+    return isComplete && this.reports.every(({ outcome }) => outcome === 'REPLAYED');
   }
 }
 

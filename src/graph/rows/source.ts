@@ -92,15 +92,9 @@ export class Source {
     return new Source({ ...this.#options, access }, this.#batching);
   }
 
-  /** Names the record of an idempotency key: `caller` identifies its caller, and `key` the key among theirs. */
+  /** See `KeyedWrites.nameKey`. */
   nameKey(caller: string, key: string): KeyName {
-    const { upstream } = this.#options;
-    const { nameRecord } = this.#client.keyedWrites;
-    return {
-      name: nameRecord(JSON.stringify([upstream, caller, key])),
-      scope: nameRecord(JSON.stringify([upstream, caller])),
-      upstream,
-    };
+    return this.#client.keyedWrites.nameKey(caller, key);
   }
 
   /** Seals secret texts in ids with the credential of this API. */

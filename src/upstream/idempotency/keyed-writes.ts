@@ -1,4 +1,3 @@
-import type { Digest } from '../../digest.ts';
 import {
   BudgetExhausted,
   GatewayError,
@@ -13,7 +12,7 @@ import type { Clock } from '../../scheduling/clock.ts';
 import type { Access } from '../operation.ts';
 import type { Creation, Write } from '../request.ts';
 import type { Writes } from '../writes.ts';
-import type { IdempotencyKey } from './idempotency-key.ts';
+import type { IdempotencyKey, KeyName } from './idempotency-key.ts';
 import type { EvidenceLists } from './looks/evidence-lists.ts';
 import { LostCreations } from './looks/lost-creations.ts';
 import type { KnownKey, Records } from './records.ts';
@@ -46,10 +45,17 @@ export class KeyedWrites {
     this.#lostCreations = new LostCreations(options);
   }
 
-  /** Names something that records have, of this API: those of another base URL have other names. */
-  get nameRecord(): Digest {
-    const { baseUrl, records } = this.#options;
-    return (text) => records.digest(`${baseUrl} ${text}`);
+  /**
+   * Names the record of an idempotency key of this API: `caller` identifies its caller, and `key` the key among theirs.
+   * Those of another base URL have other names.
+   */
+  nameKey(caller: string, key: string): KeyName {
+    const { baseUrl, records, upstream } = this.#options;
+    return {
+      name: records.digest(`${baseUrl} ${JSON.stringify([upstream, caller, key])}`),
+      scope: records.digest(`${baseUrl} ${JSON.stringify([upstream, caller])}`),
+      upstream,
+    };
   }
 
   /**

@@ -29,6 +29,8 @@ const LONGEST_MS = 86_400_000;
  */
 export class WriteRun<T> {
   readonly write: Write<T>;
+  /** The row that it creates, if it is a creation. */
+  readonly creation: Creation<T> | null;
   readonly access: Access;
   readonly lists: EvidenceLists;
   /** `null` for a write without a key. */
@@ -39,6 +41,8 @@ export class WriteRun<T> {
   baseline: readonly number[] | null = null;
   /** What is known of a write that was sent and whose outcome is not known; `null` for any other. */
   ambiguity: Ambiguity | null = null;
+  /** What is known of earlier requests; `null` if there were none. */
+  foundAmbiguity: Ambiguity | null = null;
   /** Whether the latest request has ended without a known outcome. */
   isLost = false;
   /** Whether the record is no longer owned. */
@@ -53,7 +57,6 @@ export class WriteRun<T> {
   #record: KeptRecord | null = null;
   /** The record and the ambiguity as they were found. */
   #foundState: KeptRecord['state'] = null;
-  #foundAmbiguity: Ambiguity | null = null;
   /** The ambiguity before the request under way. */
   #before: Ambiguity | null = null;
   #isUnderWay = false;
@@ -65,6 +68,8 @@ export class WriteRun<T> {
     { events, records, upstream }: RunWorld,
   ) {
     this.write = of.write;
+    const { evidence } = of.write;
+    this.creation = evidence?.kind === 'creation' ? evidence : null;
     this.access = of.access;
     this.lists = of.lists;
     this.key = of.key;
@@ -76,20 +81,9 @@ export class WriteRun<T> {
     return this.access.caller.receipt.calls(this.#world.upstream);
   }
 
-  /** The row that it creates, if it is a creation. */
-  get creation(): Creation<T> | null {
-    const { evidence } = this.write;
-    return evidence?.kind === 'creation' ? evidence : null;
-  }
-
   /** Whether a second request has the same effect. */
   get isRepeatable(): boolean {
     return this.write.evidence?.kind === 'repeatable';
-  }
-
-  /** What is known of earlier requests; `null` if there were none. */
-  get foundAmbiguity(): Ambiguity | null {
-    return this.#foundAmbiguity;
   }
 
   /** Holds a lock until it is over. */
@@ -103,9 +97,9 @@ export class WriteRun<T> {
     this.#record = record;
     this.#foundState = state;
     const isAmbiguous = typeof state === 'object' && state?.kind === 'ambiguous';
-    this.#foundAmbiguity = isAmbiguous ? state.ambiguity : this.#suspicion();
-    this.ambiguity = this.#foundAmbiguity;
-    this.#before = this.#foundAmbiguity;
+    this.foundAmbiguity = isAmbiguous ? state.ambiguity : this.#suspicion();
+    this.ambiguity = this.foundAmbiguity;
+    this.#before = this.foundAmbiguity;
   }
 
   /** What is assumed of an unknown key that may have been used; `null` if it is new. */
@@ -184,7 +178,8 @@ export class WriteRun<T> {
 
   /** A request has its slot, and is sent as soon as that and the record are saved. */
   leaving(): void {
-    const { now } = this.#world.records;
+    const { records } = this.#world;
+    const { now } = records;
     const before = this.ambiguity;
     this.#before = before;
     this.ambiguity = {
@@ -197,7 +192,7 @@ export class WriteRun<T> {
     };
     this.#isUnderWay = true;
     this.isLost = false;
-    this.#save({ kind: 'ambiguous', ambiguity: this.ambiguity });
+    if (this.#record) records.save(this.#record, { kind: 'ambiguous', ambiguity: this.ambiguity });
   }
 
   /**
@@ -212,7 +207,7 @@ export class WriteRun<T> {
     this.ambiguity = this.#before;
     this.#isUnderWay = false;
     // A crash may lose that.
-    this.#save(this.#foundState);
+    if (this.#record) this.#world.records.save(this.#record, this.#foundState);
   }
 
   /** It has its response, before the caller has it. */
@@ -277,19 +272,18 @@ export class WriteRun<T> {
   #handBack(): void {
     const { ambiguity } = this;
     // Of a key that may only have been used before, nothing was sent here.
-    const isAsFound = !ambiguity || ambiguity === this.#foundAmbiguity;
+    const isAsFound = !ambiguity || ambiguity === this.foundAmbiguity;
     this.#over(isAsFound ? this.#foundState : { kind: 'ambiguous', ambiguity });
   }
 
   #over(state: KeptRecord['state']): void {
     if (this.isOver) return;
     this.isOver = true;
-    this.#save(state);
-    if (this.#record) this.#world.records.handBack(this.#record);
+    const { records } = this.#world;
+    if (this.#record) {
+      records.save(this.#record, state);
+      records.handBack(this.#record);
+    }
     for (const unlock of this.#locks) unlock();
-  }
-
-  #save(state: KeptRecord['state']): void {
-    if (this.#record) this.#world.records.save(this.#record, state);
   }
 }

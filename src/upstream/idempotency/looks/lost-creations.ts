@@ -42,12 +42,13 @@ export class LostCreations {
 
   /** Ids of rows that certainly exist now, at least the highest; `null` if they are not known. Costs no upstream request. */
   baseline<T>(run: WriteRun<T>, { list }: Creation<T>): readonly number[] | null {
+    const name = nameOf(run, list);
     const { now } = this.#options.records;
     const { query: _filters, ...whole } = list;
     const end = run.lists.cachedEnd(whole, run.access);
     // A write invalidates the page: the next creation finds the id there.
-    if (end) this.#knownRows.seen(nameOf(run, list), end, now);
-    return this.#knownRows.baseline(nameOf(run, list), now);
+    if (end) this.#knownRows.seen(name, end, now);
+    return this.#knownRows.baseline(name, now);
   }
 
   /** A creation was confirmed, or found; `baseline` is what existed before. */
@@ -56,9 +57,10 @@ export class LostCreations {
     { list }: Creation<T>,
     { baseline, value }: { readonly baseline: readonly number[] | null; readonly value: T },
   ): void {
+    const name = nameOf(run, list);
     const id = idOf(value);
     const { now } = this.#options.records;
-    if (id !== null) this.#knownRows.created(nameOf(run, list), { baseline, id }, now);
+    if (id !== null) this.#knownRows.created(name, { baseline, id }, now);
   }
 
   /**
