@@ -1,12 +1,11 @@
-import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { formatTokenFile } from '../../src/auth/token-file.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { tempFolder } from '../support/folder.ts';
+import { openDoor } from '../support/door.ts';
+import { tempFolder, tokenFile } from '../support/folder.ts';
 import { freePort } from '../support/free-port.ts';
 import { openSandbox, PLENTY } from '../support/gateway.ts';
 import { GATEWAY, type Running, start } from '../support/process.ts';
@@ -21,29 +20,36 @@ let sandbox: Sandbox;
 let folder: string;
 let url: string;
 let port: number;
-/** Of the requests of these tests; `null` for none. */
-let token: string | null;
+/** Of all tests; another one takes its place where it is killed. */
+let gateway: Running;
+/** How many jobs there were before a test. */
+let before: number;
 const running: Running[] = [];
 
 beforeAll(async () => {
   sandbox = await openSandbox();
-});
-
-beforeEach(async () => {
   folder = tempFolder();
   port = await freePort();
   url = `http://127.0.0.1:${port}`;
-  token = null;
+  gateway = await begin();
+});
+beforeEach(async () => {
+  before = (await jobs()).length;
 });
 afterEach(async () => {
   sandbox.links.clearFaults();
   sandbox.links.clearLog();
-  for (const { child } of running) child.kill('SIGKILL');
-  await Promise.all(running.splice(0).map(({ ended }) => ended));
+  await end(running.splice(0));
 });
+afterAll(() => end([gateway]));
 
-/** The built gateway over the sandbox, on one port and one folder. */
-async function gateway(env: Readonly<Record<string, string>> = {}): Promise<Running> {
+async function end(programs: readonly Running[]): Promise<void> {
+  for (const { child } of programs) child.kill('SIGKILL');
+  await Promise.all(programs.map(({ ended }) => ended));
+}
+
+/** The built gateway over the sandbox, on one port and one folder. Each job reads anew. */
+async function begin(env: Readonly<Record<string, string>> = {}): Promise<Running> {
   const started = start(process.execPath, GATEWAY, {
     cwd: '.',
     env: {
@@ -54,10 +60,11 @@ async function gateway(env: Readonly<Record<string, string>> = {}): Promise<Runn
       LINKS_RATE_LIMIT: String(PLENTY),
       LINKS_RATE_WINDOW_MS: '1000',
       STATE_DIR: join(folder, 'state'),
+      'ttl.channels': '1',
+      'ttl.channelItems': '1',
       ...env,
     },
   });
-  running.push(started);
   await started.says(/http:\/\/localhost:\d+\/graphql/);
   return started;
 }
@@ -95,10 +102,7 @@ async function undisturbed(query: string): Promise<string> {
 async function ask<T>(query: string): Promise<T> {
   const response = await fetch(`${url}/graphql`, {
     method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
-    },
+    headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ query }),
   });
   return ((await response.json()) as { readonly data: T }).data;
@@ -132,21 +136,8 @@ async function held(): Promise<void> {
   await expect.poll(isHeld).toBe(true);
 }
 
-const BOT = 'a-token-of-the-tests';
-const BOSS = 'a-token-that-sees-all-jobs';
-const ROLES = { [BOT]: 'viewer', [BOSS]: 'admin' } as const;
-
-/** Writes the file of tokens. */
-function allow(file: string, tokens: readonly (keyof typeof ROLES)[]): void {
-  const known = tokens.map((each) => {
-    return { name: each, role: ROLES[each], sha256: hash('sha256', each) };
-  });
-  writeFileSync(file, formatTokenFile(known));
-}
-
 describe('the export command', () => {
   it('writes the rows to standard output, and nothing else', async () => {
-    await gateway();
     const command = exporting(FLAT);
     expect(await command.ended).toBe(0);
     const { channels } = await ask<{ channels: { nodes: unknown[] } }>(
@@ -157,18 +148,16 @@ describe('the export command', () => {
   });
 
   it('writes CSV', async () => {
-    await gateway();
     const command = exporting(FLAT.replace('"ar"', '"Recruiting"'), ['--format', 'csv']);
     expect(await command.ended).toBe(0);
     expect(command.rows()).toMatch(/^id,name,__errors\r\n\w+,Recruiting,\r\n$/);
   });
 
   it('exits with 2 for an invalid query', async () => {
-    await gateway();
     const command = exporting('{ channels { nodes { colour } } }');
     expect(await command.ended).toBe(2);
     expect(command.output()).toMatch(/^input\.query: .*colour/);
-    expect(await jobs()).toEqual([]);
+    expect(await jobs()).toHaveLength(before);
   });
 
   it.each([
@@ -182,12 +171,15 @@ describe('the export command', () => {
   });
 
   it('sends the token of GATEWAY_TOKEN, and does not print it', async () => {
-    const tokens = join(folder, 'tokens.json');
-    allow(tokens, [BOT]);
-    await gateway({ AUTH_MODE: 'token', AUTH_TOKENS_FILE: tokens });
-    expect(await exporting(FLAT, [], { GATEWAY_TOKEN: BOT }).ended).toBe(0);
+    const door = await openDoor({
+      AUTH_MODE: 'token',
+      AUTH_TOKENS_FILE: tokenFile({ name: 'bot', role: 'viewer' }),
+    });
+    const exportAs = (token: string) =>
+      exporting(FLAT, ['--url', door.url], { GATEWAY_TOKEN: token });
+    expect(await exportAs('bot').ended).toBe(0);
     for (const wrong of ['another-token', 'a token\nin two lines']) {
-      const refused = exporting(FLAT, [], { GATEWAY_TOKEN: wrong });
+      const refused = exportAs(wrong);
       expect(await refused.ended).toBe(wrong.includes(' ') ? 2 : 1);
       expect(refused.output()).toContain('GATEWAY_TOKEN');
       expect(refused.output()).not.toContain(wrong);
@@ -195,7 +187,6 @@ describe('the export command', () => {
   });
 
   it('exits with 3 if rows have errors', async () => {
-    await gateway();
     sandbox.links.fault({
       kind: 'answer',
       path: LAST_ITEMS,
@@ -208,7 +199,6 @@ describe('the export command', () => {
   });
 
   it('exits with 1 if the job is canceled', async () => {
-    await gateway();
     const release = hold();
     const command = exporting(NESTED);
     await held();
@@ -221,21 +211,18 @@ describe('the export command', () => {
   });
 
   it('continues after the gateway was killed, with each byte once', async () => {
-    const killed = await gateway();
     const release = hold();
     const command = exporting(NESTED);
     await held();
-    killed.child.kill('SIGKILL');
-    await killed.ended;
+    await end([gateway]);
     release();
-    await gateway();
+    gateway = await begin();
     expect(await command.ended).toBe(0);
-    expect(await jobs()).toHaveLength(1);
+    expect(await jobs()).toHaveLength(before + 1);
     expect(command.rows()).toBe(await undisturbed(NESTED));
   });
 
   it('starts one job, although the response to its start was lost', async () => {
-    await gateway();
     let losses = 2;
     const proxy = createServer((client) => {
       const upstream = connect(port, '127.0.0.1');
@@ -253,12 +240,11 @@ describe('the export command', () => {
     expect(await command.ended).toBe(0);
     proxy.close();
     expect(losses).toBeLessThan(0);
-    expect(await jobs()).toHaveLength(1);
+    expect(await jobs()).toHaveLength(before + 1);
     expect(command.rows()).toBe(await undisturbed(FLAT));
   });
 
   it('ends silently if the reader of its rows has left', async () => {
-    await gateway();
     const release = hold();
     const command = exporting(NESTED);
     await held();
