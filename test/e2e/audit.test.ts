@@ -53,12 +53,6 @@ const hole = (severity: string): Record<string, unknown> => ({
 });
 
 describe('the audit of dependencies', () => {
-  it('passes without advisories', async () => {
-    const { code, said } = await audit(await startRegistry({}));
-    expect(code).toBe(0);
-    expect(said).toContain('nothing high');
-  });
-
   it.each(['high', 'critical'])('fails for a hole that is %s', async (severity) => {
     expect(await audit(await startRegistry(hole(severity)))).toMatchObject({ code: 1 });
   });
@@ -66,7 +60,7 @@ describe('the audit of dependencies', () => {
   it('passes a lesser one, and says that there is one', async () => {
     const { code, said } = await audit(await startRegistry(hole('moderate')));
     expect(code).toBe(0);
-    expect(said).toContain('1 lesser');
+    expect(said).toContain('nothing high or critical, 1 lesser');
   });
 
   it('says that it was not done where the registry answers none, and fails only if asked to', async () => {

@@ -28,11 +28,8 @@ async function unread(...flags: string[]): Promise<{ child: Child; url: string }
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
   children.push(child);
   const url = `http://127.0.0.1:${port}`;
-  while (!(await fetch(`${url}/livez`).catch(() => null))?.ok) {
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
-  }
+  const isAlive = async () => (await fetch(`${url}/livez`).catch(() => null))?.ok;
+  await expect.poll(isAlive).toBe(true);
   return { child, url };
 }
 
@@ -104,18 +101,18 @@ describe('a log that is not read', () => {
   it('is written whole where reading begins at the end', async () => {
     const { child, url } = await unread();
     // More than the pipe takes, and less than is held.
-    await askMany(url, 600);
+    await askMany(url, 300);
     child.kill('SIGTERM');
     const closed = once(child, 'close');
     const log = await text(child.stdout);
     expect(await closed).toEqual([0, null]);
-    expect(operationsOf(log)).toHaveLength(600);
+    expect(operationsOf(log)).toHaveLength(300);
     expect(linesOf(log).at(-1)).toMatchObject({ msg: 'stopped' });
   });
 
   it('does not keep the process from its end', async () => {
     const { child, url } = await unread();
-    await askMany(url, 600);
+    await askMany(url, 300);
     child.kill('SIGTERM');
     expect(await once(child, 'exit')).toEqual([0, null]);
   });
@@ -125,11 +122,11 @@ describe('an exception of the event loop', () => {
   it('ends the process with every line written, its own at once', async () => {
     const { child, url } = await unread('--import', './test/e2e/defective.mjs');
     const log = text(child.stdout);
-    await askMany(url, 600);
-    await ask(url, '600', '{ __typename } # throw outside', whole);
+    await askMany(url, 300);
+    await ask(url, '300', '{ __typename } # throw outside', whole);
     expect(await once(child, 'exit')).toEqual([1, null]);
     const ids = operationsOf(await log);
-    expect(ids.sort((a, b) => a - b)).toEqual(Array.from({ length: 601 }, (_, n) => n));
+    expect(ids.sort((a, b) => a - b)).toEqual(Array.from({ length: 301 }, (_, n) => n));
     expect(linesOf(await log).filter(({ msg }) => msg === 'unexpected error')).toHaveLength(1);
   });
 });
