@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { arrival, type BusyGateway } from '../support/busy-gateway.ts';
 import { consoleState } from '../support/console-viewer.ts';
+import { rounds } from '../support/rounds.ts';
 import { ConsoleStage, READS } from './console-stage.ts';
 
 const stage = new ConsoleStage();
@@ -90,7 +91,7 @@ describe('The state of an upstream', () => {
         expect(spenders.find(({ kind }) => kind === 'foreign')?.sends ?? 0).toBe(sum(foreign));
         await stage.closeLast();
       }),
-      { numRuns: 5 },
+      { numRuns: rounds(2) },
     );
   });
 

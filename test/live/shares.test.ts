@@ -71,8 +71,8 @@ describe('whatever one caller looks at', () => {
 
   it('leaves room when several callers take all that they can', async () => {
     for (const token of callers.filter((name) => name !== 'other')) {
-      const viewers = Array.from({ length: 12 }, (_, n) =>
-        look(token, heavy(12 * callers.indexOf(token) + n)),
+      const viewers = Array.from({ length: 4 }, (_, n) =>
+        look(token, heavy(4 * callers.indexOf(token) + n)),
       );
       await Promise.all(viewers.map(settled));
     }
@@ -100,7 +100,7 @@ describe('whatever one caller looks at', () => {
 
   it('is watched in no more entries than one caller may have, however much is opened at once', async () => {
     // One caller may have 500.
-    const viewers = Array.from({ length: 14 }, (_, n) => look('greedy', broad(n)));
+    const viewers = Array.from({ length: 12 }, (_, n) => look('greedy', broad(n)));
     await Promise.all(viewers.map(settled));
     expect(viewers.filter(({ ended }) => !ended)).toHaveLength(await gauge('groups'));
     expect(await gauge('groups')).toBeLessThanOrEqual(500 / 45);

@@ -5,8 +5,8 @@ import { POINT, type Point, SeriesWorld } from './series-world.ts';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-const DAYS = 8;
-const KILLS = 6;
+const DAYS = 4;
+const KILLS = 3;
 
 /** Numbers that are equal in each run. */
 function randomFrom(seed: number): (below: number) => number {

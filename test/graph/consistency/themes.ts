@@ -254,7 +254,7 @@ const seeded = (type: string, ids: readonly number[], next: number) => ({
 export const themes: readonly Theme[] = [
   {
     name: 'campaigns',
-    schedules: rounds(8),
+    schedules: rounds(4),
     start: seeded('Campaign', campaigns, 57),
     views: [
       listView('Campaign', '{ campaigns(first: 60) { nodes { databaseId name } } }', campaigns),
@@ -264,7 +264,7 @@ export const themes: readonly Theme[] = [
   },
   {
     name: 'pixels',
-    schedules: rounds(5),
+    schedules: rounds(3),
     start: seeded('Pixel', pixels, 69),
     views: [
       listView('Pixel', '{ pixels(last: 60) { nodes { databaseId name } } }', pixels),
@@ -278,7 +278,7 @@ export const themes: readonly Theme[] = [
   },
   {
     name: 'channels and QR codes',
-    schedules: rounds(12),
+    schedules: rounds(6),
     start: {
       ...seeded('Channel', channels, 115),
       ...seeded('QrCode', codes, 470),
@@ -315,7 +315,7 @@ export const themes: readonly Theme[] = [
   },
   {
     name: 'users and plans',
-    schedules: rounds(8),
+    schedules: rounds(4),
     start: {
       ...seeded('User', users, 110),
       [`User:${owner}`]: SEEDED,
