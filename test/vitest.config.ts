@@ -81,8 +81,8 @@ export default defineConfig({
         exclude: [theirs, ...made, ...weighed, ...foreign, ...demanding],
         globalSetup: support('build-programs.ts'),
         isolate: false,
-        // What runs for two minutes gains more from code that is compiled at once, and from rare collections, than it pays.
-        execArgv: ['--always-sparkplug', '--max-semi-space-size=64'],
+        // What runs for two minutes gains more from code that is compiled at once and optimized late, and from rare collections, than it pays.
+        execArgv: ['--always-sparkplug', '--interrupt-budget=1000000', '--max-semi-space-size=64'],
       },
       // `extends: true` would load this file again for each project.
     ].map((project) => ({
