@@ -252,7 +252,6 @@ describe('the keys of an identity provider', () => {
     door = await openDoor({ ...claims, AUTH_JWT_JWKS_URL: `http://127.0.0.1:${port}/keys` });
   });
   afterEach(() => {
-    vi.restoreAllMocks();
     provider.closeAllConnections();
     provider.close();
   });

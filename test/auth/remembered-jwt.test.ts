@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { array, assert, asyncProperty, constantFrom, oneof, record } from 'fast-check';
 import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Authenticate } from '../../src/auth/authenticate.ts';
 import { createAuthenticator } from '../../src/auth/authenticator.ts';
 import type { Viewer } from '../../src/auth/viewer.ts';
@@ -41,8 +41,6 @@ beforeAll(async () => {
   await sign('of another key', {}, `${secret}.`);
   await sign('for another audience', { aud: 'another' });
 });
-
-afterEach(() => void vi.restoreAllMocks());
 
 class World {
   readonly clock = new QuickClock();

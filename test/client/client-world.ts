@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, beforeEach, expect, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import type { LiveEnd, LiveOptions, LiveResult } from '../../client/live-types.ts';
 import { type Asked, event, Feed, ScriptedGateway } from './scripted-gateway.ts';
 import { minifiedClient, TimedClient } from './timed-client.ts';
@@ -63,7 +63,6 @@ export class ClientWorld {
     afterEach(async () => {
       this.stop();
       await this.gateway.stop();
-      vi.restoreAllMocks();
     });
   }
 

@@ -1,9 +1,7 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { idempotencyKey } from '../../client/idempotency-key.ts';
 
 describe('an idempotency key', () => {
-  afterEach(() => void vi.unstubAllGlobals());
-
   it('is a UUIDv7 with the time at which it is made', () => {
     const before = Date.now();
     const key = idempotencyKey();

@@ -1,10 +1,9 @@
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { LiveOptions } from '../../client/live-types.ts';
 import { age, ClientWorld, complete, data, expectBackOff, next } from './client-world.ts';
 import { event, Feed, ScriptedPage } from './scripted-gateway.ts';
 
 const world = new ClientWorld();
-afterEach(() => void vi.unstubAllGlobals());
 
 type Told = readonly [state: string, ageMs: number | null];
 

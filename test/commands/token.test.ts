@@ -38,7 +38,6 @@ beforeEach(() => {
   });
   vi.spyOn(process.stderr, 'write').mockReturnValue(true);
   writeFileSync(file, formatTokenFile([crawler]));
-  return () => vi.restoreAllMocks();
 });
 
 const mint = (...flags: string[]) => makeToken(['--file', file, ...flags], {});

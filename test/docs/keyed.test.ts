@@ -19,10 +19,7 @@ beforeEach(async () => {
   // A key that is older than the gateway may have been used before.
   vi.useFakeTimers({ toFake: ['Date'], now: door.clock.wall() + 1000 });
 });
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.useRealTimers();
-});
+afterEach(() => void vi.useRealTimers());
 
 /** How a recipe answers, as far as a test reads it. */
 interface Answer {

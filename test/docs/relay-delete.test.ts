@@ -60,6 +60,5 @@ describe('a row that Relay deletes', () => {
     });
     expect(complaints.flatMap(({ mock }) => mock.calls)).toEqual([]);
     expect(source.get(ID)).toBeNull();
-    vi.restoreAllMocks();
   });
 });

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/scheduling/clock.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { tempFolder } from '../support/folder.ts';
@@ -27,7 +27,6 @@ beforeEach(() => {
   root = tempFolder();
   folder = join(root, 'store');
 });
-afterEach(() => vi.restoreAllMocks());
 
 const place = () => ({ kind: 'folder', folder }) as const;
 

@@ -82,8 +82,7 @@ export class VirtualClock implements Clock {
 
   /**
    * Makes the global timers and `Date.now` follow this clock as well, for libraries that use them, so
-   * that an hour passes in microseconds. Not for tests with sockets. Undone by `vi.unstubAllGlobals`
-   * and `vi.restoreAllMocks`.
+   * that an hour passes in microseconds. Not for tests with sockets. Undone after the test.
    */
   rule(): this {
     this.#ruling = true;

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { ClientOptions } from '../../src/upstream/client.ts';
 import type { Access } from '../../src/upstream/operation.ts';
 import { clientWorld, read } from './client-world.ts';
@@ -25,7 +25,6 @@ describe('Client.read', () => {
     await reader.read(read('first'), access());
     upstream.onRequest = () => {};
     const { setTimeout } = globalThis;
-    onTestFinished(() => void vi.unstubAllGlobals());
     vi.stubGlobal('setTimeout', () => setTimeout(() => {}, 1e9).unref());
     const paths = Array.from({ length: 7 }, (_, n) => `${n}`);
     const reads = Promise.all(paths.map((path) => reader.read(read(path), access())));

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { inBackground } from '../../src/scheduling/at-once.ts';
 import type { Lane } from '../../src/upstream/budget/law/document.ts';
 import type { Caller } from '../../src/upstream/operation.ts';
@@ -36,11 +36,6 @@ function sharedRequest<T>(
   inBackground(takeTurns());
   return waiters;
 }
-
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.restoreAllMocks();
-});
 
 async function createWorld(limit = 2) {
   const clock = new VirtualClock().rule();

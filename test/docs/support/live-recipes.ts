@@ -1,6 +1,6 @@
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, vi } from 'vitest';
+import { afterEach, beforeEach, expect } from 'vitest';
 import { type Door, openDoor } from '../../support/door.ts';
 import { tempFolder } from '../../support/folder.ts';
 import { fencedBlocks, pageAt } from '../../support/readme.ts';
@@ -68,7 +68,6 @@ export function recipeStage(): RecipeStage {
   });
   afterEach(() => {
     for (const end of ends.splice(0)) end();
-    vi.unstubAllGlobals();
   });
   return {
     folder,

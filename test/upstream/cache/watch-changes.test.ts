@@ -1,21 +1,12 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { noLists } from '../../support/no-lists.ts';
 import { credential, read, startWatchWorld, TTL, write } from './watch-world.ts';
-
-type WatchWorld = ReturnType<typeof startWatchWorld>;
-
-const open: WatchWorld[] = [];
-
-afterEach(async () => {
-  for (const world of open.splice(0)) await world.close();
-});
 
 /** A world in which one thing is watched. */
 async function watching(
   options: Parameters<typeof startWatchWorld>[0] & { filled?: boolean } = {},
 ) {
   const world = startWatchWorld(options);
-  open.push(world);
   if (options.filled !== false) await world.load(['thing']);
   const changes: string[] = [];
   const watch = world.watch('thing', (change) => {
@@ -99,7 +90,6 @@ describe('A caller that watches an answer', () => {
 
   test('with a key that is refused hears of it once, however often it reads again', async () => {
     const world = startWatchWorld();
-    open.push(world);
     const own = { partition: 'q', secret: 'own', ofCaller: true } as const;
     const ask = async () =>
       world.reader.read(read('thing'), { ...world.access(true), credential: own });

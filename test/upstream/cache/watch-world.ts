@@ -1,5 +1,4 @@
 import { MockAgent } from 'undici';
-import { vi } from 'vitest';
 import { createDigest } from '../../../src/digest.ts';
 import { perResource } from '../../../src/resources.ts';
 import { Cache } from '../../../src/upstream/cache/cache.ts';
@@ -8,6 +7,7 @@ import { Client } from '../../../src/upstream/client.ts';
 import type { Access } from '../../../src/upstream/operation.ts';
 import { Receipt } from '../../../src/upstream/receipt.ts';
 import type { Read, Write } from '../../../src/upstream/request.ts';
+import { closing } from '../../support/closing.ts';
 import { scriptedApi } from '../../support/scripted-upstream.ts';
 import { QuickClock } from '../../support/virtual-clock.ts';
 import { watched } from '../../support/watched.ts';
@@ -55,7 +55,7 @@ export const write = (...touches: string[]): Write<unknown> => ({
   evidence: null,
 });
 
-/** A client over an upstream without sockets, in virtual time; ended by `close`. */
+/** A client over an upstream without sockets, in virtual time; ended with its test. */
 export function startWatchWorld({ rateLimit = 30, maxBytes = 10_000_000 } = {}) {
   const clock = new QuickClock().rule();
   const dispatcher = new MockAgent();
@@ -100,8 +100,9 @@ export function startWatchWorld({ rateLimit = 30, maxBytes = 10_000_000 } = {}) 
     credential,
     ...(watches && { mode: watched }),
   });
+  closing(() => dispatcher.close());
   const reader = client;
-  const world = {
+  return {
     client,
     reader,
     clock,
@@ -129,11 +130,5 @@ export function startWatchWorld({ rateLimit = 30, maxBytes = 10_000_000 } = {}) 
         each();
       }
     },
-    async close(): Promise<void> {
-      await dispatcher.close();
-      vi.unstubAllGlobals();
-      vi.restoreAllMocks();
-    },
   };
-  return world;
 }

@@ -1,19 +1,7 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { names, read, startWatchWorld, TTL } from './watch-world.ts';
 
 type WatchWorld = ReturnType<typeof startWatchWorld>;
-
-const open: WatchWorld[] = [];
-
-afterEach(async () => {
-  for (const world of open.splice(0)) await world.close();
-});
-
-function createWorld(options: Parameters<typeof startWatchWorld>[0] = {}): WatchWorld {
-  const world = startWatchWorld(options);
-  open.push(world);
-  return world;
-}
 
 /** How many refreshes a minute has room for. */
 function refreshesOf({ client }: WatchWorld): number {
@@ -23,7 +11,7 @@ function refreshesOf({ client }: WatchWorld): number {
 
 describe('What is watched', () => {
   test.each([10, 75])('is read again in its turn: %i answers', async (count) => {
-    const world = createWorld();
+    const world = startWatchWorld();
     const { clock, log } = world;
     await world.load(names(count));
     const watches = names(count).map((name) => world.watch(name));
@@ -48,7 +36,7 @@ describe('What is watched', () => {
   });
 
   test('is read in turns of those who watch it, and in the best of them', async () => {
-    const world = createWorld();
+    const world = startWatchWorld();
     const { clock } = world;
     const count = 120;
     await world.load([...names(count), 'mine', 'ours']);
@@ -75,7 +63,7 @@ describe('What is watched', () => {
   });
 
   test('is read once per ttl, and not once for each who watches', async () => {
-    const world = createWorld();
+    const world = startWatchWorld();
     await world.load(names(3));
     for (const name of [...names(3), ...names(3)]) world.watch(name);
     await world.clock.advance(10 * TTL);
@@ -86,7 +74,7 @@ describe('What is watched', () => {
   });
 
   test('is read again although another watch has ended', async () => {
-    const world = createWorld();
+    const world = startWatchWorld();
     await world.load(names(2));
     const [first] = names(2).map((name) => world.watch(name));
     await world.clock.advance(TTL / 2);
@@ -97,7 +85,7 @@ describe('What is watched', () => {
   });
 
   test('is not read before somebody has, and then once per ttl', async () => {
-    const world = createWorld();
+    const world = startWatchWorld();
     world.watch('thing0');
     await world.clock.advance(3_600_000);
     expect(world.calls()).toEqual([]);
@@ -107,7 +95,7 @@ describe('What is watched', () => {
   });
 
   test('is not read again once the last watch has ended, nor what waited for its turn', async () => {
-    const world = createWorld();
+    const world = startWatchWorld();
     await world.load(names(60));
     const watches = names(60).flatMap((name) => [world.watch(name), world.watch(name)]);
     await world.clock.advance(2 * TTL);
@@ -128,7 +116,7 @@ describe('What is watched', () => {
   });
 
   test('goes before what others ask for all the time, which has what is left', async () => {
-    const world = createWorld();
+    const world = startWatchWorld();
     await world.load(names(60));
     const watched = names(40).map((name) => world.watch(name));
     const hot = names(60).slice(40);
@@ -152,7 +140,7 @@ describe('What is watched', () => {
   });
 
   test('leaves its turn to readers who want it too, when it is not watched any more', async () => {
-    const world = createWorld();
+    const world = startWatchWorld();
     await world.load(names(40));
     const watches = names(40).map((name) => world.watch(name));
     await world.clock.advance(TTL + 1000);
@@ -165,7 +153,7 @@ describe('What is watched', () => {
   });
 
   test('waits longer each time that the upstream fails, and is told when it is back', async () => {
-    const world = createWorld();
+    const world = startWatchWorld();
     await world.load(names(1));
     const changes: string[] = [];
     const watch = world.watch('thing0', (change) => changes.push(change));
@@ -193,7 +181,7 @@ describe('What is watched', () => {
   });
 
   test('shows no interest in what is read with it', async () => {
-    const world = createWorld();
+    const world = startWatchWorld();
     await world.load(names(20));
     await world.clock.advance(TTL);
     for (let round = 0; round < 4; round += 1) {
@@ -205,7 +193,7 @@ describe('What is watched', () => {
   });
 
   test('says when it will be read again', async () => {
-    const world = createWorld();
+    const world = startWatchWorld();
     await world.load(names(40));
     const watches = names(40).map((name) => world.watch(name));
     const missing = world.watch('nothing');
