@@ -1,19 +1,12 @@
-import DataLoader from 'dataloader';
 import { UpstreamFailure, type UpstreamName, upstreamTitle } from '../../errors.ts';
 import type { Resource } from '../../resources.ts';
-import {
-  type AtOnce,
-  andThen,
-  inBackground,
-  takeSteps,
-  UnderWay,
-} from '../../scheduling/at-once.ts';
+import { type AtOnce, andThen, takeSteps } from '../../scheduling/at-once.ts';
 import { loopTurns } from '../../scheduling/loop-turns.ts';
 import { budgetOfCaller, type CallerBudget } from '../../upstream/budget/budgets.ts';
 import type { Client } from '../../upstream/client.ts';
 import type { CountPoint, SeriesOf, StepSpan } from '../../upstream/count-history.ts';
 import type { IdempotencyKey, KeyName } from '../../upstream/idempotency/idempotency-key.ts';
-import { cachedRow, findById, lastKnownRow } from '../../upstream/lists/find-by-id.ts';
+import { cachedRow, lastKnownRow } from '../../upstream/lists/find-by-id.ts';
 import { foreseenPages } from '../../upstream/lists/foreseen.ts';
 import type { Lists } from '../../upstream/lists/pages.ts';
 import type { ListSource } from '../../upstream/lists/read-pages.ts';
@@ -26,15 +19,12 @@ import type { Call, Known, List, Read, Row, Write } from '../../upstream/request
 import { withCandidateIds } from '../ids/candidate-ids.ts';
 import { type Seal, sealOf } from '../ids/seal.ts';
 import { type Fingerprints, fingerprintsOf } from '../keyed/fingerprint.ts';
+import { Batching } from './batching.ts';
 import { Connection } from './connection.ts';
 import { type Expectation, guardedWrite } from './expectation.ts';
-import { WantedRows } from './wanted-rows.ts';
 
 /** Maximum number of rows of windows resolved in one turn of the event loop, so that other work does not wait. */
 const ROWS_A_TURN = 400;
-
-/** All rows of a list, as dry runs see it. */
-const WHOLE_VIEW = { key: '' };
 
 interface SourceOptions {
   readonly upstream: UpstreamName;
@@ -45,19 +35,6 @@ interface SourceOptions {
 
 /** The result of an update, and the state before it: `null` if it was not cached. */
 export type Updated<T, R> = T & { readonly previous: R | null };
-
-/** What all fields of an operation have in common, so that their reads are batched. */
-class Batching {
-  readonly loaders = new Map<string, DataLoader<number, Row | null>>();
-  readonly underWay = new UnderWay<Resource>();
-  /** Of a dry run only. */
-  wanted: WantedRows | null = null;
-  /** The turn of the event loop in which the next rows are resolved; null for the first. */
-  turn: Promise<unknown> | null = null;
-  rowsInTurn = 0;
-  /** What was derived from reads for several fields, by name; forgotten with each write. */
-  readonly derived = new Map<string, unknown>();
-}
 
 /** One upstream for one operation: with its caller and credential, and batched reads by id. */
 export class Source {
@@ -74,7 +51,7 @@ export class Source {
 
   /** The same for one field, whose path it adds to each read: for dry runs. */
   wantedBy(field: string): Source {
-    this.#batching.wanted ??= new WantedRows();
+    this.#batching.notesFields();
     const access = this.#accessOf(() => ({ wantedBy: () => [field] }));
     return new Source({ ...this.#options, access }, this.#batching);
   }
@@ -236,7 +213,7 @@ export class Source {
 
   /** All rows of a list, over all its pages. Costs 1 upstream request for each uncached page. See `readWhole`. */
   whole<R extends Row>(list: List<R>): AtOnce<readonly R[]> {
-    const source = this.#sourceOf(list, (unplanned) => foreseenPages(unplanned, {}, WHOLE_VIEW));
+    const source = this.#sourceOf(list, (unplanned) => foreseenPages(unplanned, {}, { key: '' }));
     return this.#whenAdmitted(() => {
       const rows = takeSteps(readWhole(source));
       if (!(rows instanceof Promise)) return rows;
@@ -275,51 +252,8 @@ export class Source {
     // A caller that must first be admitted sends no read before.
     const isUnknown = this.#access.admittance !== undefined;
     const cached = isUnknown ? undefined : cachedRow(this.#required, list, id, this.#access);
-    return andThen(cached, (row) => row ?? this.#search(list, id, namedBy));
-  }
-
-  async #search<R extends Row>(
-    list: List<R>,
-    id: number,
-    namedBy: readonly Resource[],
-  ): Promise<R | null> {
-    const key = [list.path, ...namedBy].join(' ');
-    let loader = this.#batching.loaders.get(key);
-    if (!loader) {
-      loader = this.#loader(list, namedBy, key);
-      this.#batching.loaders.set(key, loader);
-    }
-    this.#batching.wanted?.note(key, id, this.#access);
-    const load = loader.load(id);
-    const { receipt } = this.#access.caller;
-    // Reads that wait to be planned also count as running.
-    return (await (namedBy.length > 0 ? receipt.track(() => load) : load)) as R | null;
-  }
-
-  #loader<R extends Row>(
-    list: List<R>,
-    namedBy: readonly Resource[],
-    key: string,
-  ): DataLoader<number, Row | null> {
-    const lists = this.#required;
-    const find = async (ids: readonly number[]) => {
-      await this.#access.admittance?.admit();
-      const access = this.#batching.wanted?.accessFor(key, ids, this.#access) ?? this.#access;
-      return findById(lists, list, ids, access);
-    };
-    const planTogether = (dispatch: () => void) =>
-      inBackground(this.#batching.underWay.ended(namedBy).then(dispatch));
-    return new DataLoader<number, Row | null>(
-      async (ids) => {
-        const rows = await this.#batching.underWay.track(list.resource, () => find(ids));
-        return ids.map((id) => rows.get(id) ?? null);
-      },
-      {
-        // Responses are cached one level below, where a write of this operation can invalidate them.
-        cache: false,
-        ...(namedBy.length > 0 ? { batchScheduleFn: planTogether } : {}),
-      },
-    );
+    const source = { lists: this.#required, list, access: this.#access };
+    return andThen(cached, (row) => row ?? this.#batching.find(source, id, namedBy));
   }
 
   /** The values of a count in its last steps, the oldest first. Costs only the admission of the caller. */
