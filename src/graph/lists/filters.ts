@@ -2,7 +2,7 @@ import type { ArgBuilder as AnyArgBuilder, EnumRef } from '@pothos/core';
 import { BadUserInput } from '../../errors.ts';
 import type { Row } from '../../upstream/request.ts';
 import { builder, type SchemaTypes } from '../builder.ts';
-import { fold } from './fold.ts';
+import { fold } from './orders.ts';
 
 /** Makes the arguments of a field. */
 export type ArgBuilder = AnyArgBuilder<SchemaTypes>;

@@ -4,8 +4,7 @@ import type { Row } from '../../upstream/request.ts';
 import { builder, type SchemaTypes } from '../builder.ts';
 import { enumOf } from '../fields.ts';
 import type { ArgBuilder, Args, Given, ListFilter } from './filters.ts';
-import { fold } from './fold.ts';
-import type { OrderField } from './orders.ts';
+import { fold, type OrderField } from './orders.ts';
 
 /** What a list can be searched for, filtered by and sorted by. */
 export interface ListTableOptions<R extends Row> {

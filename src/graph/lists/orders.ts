@@ -1,6 +1,5 @@
 import type { SortValue } from '../../upstream/lists/views/view.ts';
 import type { Row } from '../../upstream/request.ts';
-import { sortKey } from './fold.ts';
 
 /** One of the values by which a list can be sorted, and what it is. */
 export interface OrderField<R extends Row> {
@@ -51,3 +50,18 @@ export const byId: OrderField<Row> = {
   description: 'The upstream’s integer ID, usually in the order of creation.',
   value: ({ id }) => id,
 };
+
+/** A text as searches and filters compare it: without case, and without differences that are not visible. */
+export function fold(text: string | null | undefined): string {
+  return text?.trim().normalize('NFKC').toLowerCase() ?? '';
+}
+
+/**
+ * A text as it is sorted: also without accents, so that `É` is next to `e`. It depends on no locale, so that all
+ * machines sort alike.
+ */
+function sortKey(text: string): string {
+  return fold(text)
+    .normalize('NFD')
+    .replace(/[\u0300-\u036F]/g, '');
+}

@@ -1,5 +1,6 @@
 import type { UpstreamName } from '../../errors.ts';
-import { Rounds } from './rounds.ts';
+import { inBackground } from '../../scheduling/at-once.ts';
+import { nextTurn } from '../../scheduling/loop-turns.ts';
 import { StandIns } from './stand-ins.ts';
 
 /** Requests of an operation that the same fields need. */
@@ -201,5 +202,36 @@ class PlannedRequests {
     const all = [...groups.values()].sort((a, b) => b.calls - a.calls);
     const more = all.slice(MOST_ENTRIES).reduce((sum, { calls }) => sum + calls, 0);
     return { requests: all.slice(0, MOST_ENTRIES), more };
+  }
+}
+
+/**
+ * The order of a dry run: its responses arrive when the operation can request nothing more without them. So a read depends
+ * on no response if it is requested before the first of them.
+ */
+class Rounds {
+  /** Those that wait for the end of this round. */
+  #waiting: (() => void)[] = [];
+  /** Whether a response has arrived: later reads can depend on it. */
+  hasAnswered = false;
+
+  /** Resolves when the response to a request arrives. */
+  response(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+      if (this.#waiting.length === 1) inBackground(this.#play());
+    });
+  }
+
+  /** Ends the round when nothing was requested for a turn. */
+  async #play(): Promise<void> {
+    for (let before = -1; before !== this.#waiting.length; ) {
+      before = this.#waiting.length;
+      await nextTurn();
+    }
+    this.hasAnswered = true;
+    const arrived = this.#waiting;
+    this.#waiting = [];
+    for (const arrive of arrived) arrive();
   }
 }
