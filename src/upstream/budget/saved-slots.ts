@@ -16,8 +16,8 @@ const CO_TENANTS = { from: 'co-tenant/', to: 'co-tenant0' };
  * are on the `clock.now()` of the process that wrote it.
  */
 const CLOCK = 'slot-clock';
-/** Allowance for times in whole milliseconds and for the drift of wall clocks. */
-const MARGIN_MS = 5;
+/** Allowance for the clocks of two machines, which can differ by a second, and for times in whole milliseconds. */
+const MARGIN_MS = 1005;
 
 interface SavedSlotsOptions {
   readonly store: Store;

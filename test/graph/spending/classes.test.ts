@@ -152,7 +152,7 @@ describe('A quota', () => {
     }
     expect((await ask(second, CAMPAIGNS, 'person')).errors).toEqual([]);
     expect(world.calls()).toHaveLength(QUOTA + 1);
-    await clock.advance(40_100);
+    await clock.advance(41_100);
     expect((await ask(second, CHANNELS, 'bot')).errors).toEqual([]);
   });
 
