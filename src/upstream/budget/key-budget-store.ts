@@ -52,12 +52,11 @@ interface Claimed {
 /** What a slot is used for. */
 export type SlotUse = Pick<SlotRequest, 'lane' | 'resource'>;
 
-/** A slot of a request that counts; those of the owners before have neither use nor row. */
+/** A slot of a request that counts; those of the owners before have no use. */
 interface Counting {
   /** Frees it. */
   readonly release: () => void;
   readonly use?: SlotUse;
-  readonly row?: SavedSlot;
 }
 
 /**
@@ -115,7 +114,7 @@ export class KeyBudgetStore {
         lengthy,
         lane === 'refresh' ? undefined : classOf(caller),
       );
-      this.#slots.set(id, { release: this.#limiter.take(), use: { lane, resource }, row });
+      this.#slots.set(id, { release: this.#limiter.take(), use: { lane, resource } });
       return { request, slot: this.#slotOf(id, row, freed) };
     });
     return { taken, waitMs };

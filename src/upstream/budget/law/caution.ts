@@ -1,6 +1,8 @@
-import { FIRST_ABREAST, type KeyBudget, type Lane, type Rules } from './document.ts';
+import type { KeyBudget, Lane, Rules } from './document.ts';
 import { used } from './slots.ts';
 
+/** Number of requests sent in parallel before the first response, if co-tenants are possible. */
+const FIRST_ABREAST = 2;
 /** This many windows after a sign of a co-tenant, requests are sent in parallel again. */
 export const CO_TENANT_REMEMBERED_WINDOWS = 10;
 /** Time after a response for which its rate-limit headers are considered current. */

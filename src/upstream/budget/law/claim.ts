@@ -1,8 +1,8 @@
 import type { Queue, Waiting } from '../queue.ts';
 import { cautionMs, sends } from './caution.ts';
-import { type KeyBudget, type Lane, leftByRefreshes, type Rules } from './document.ts';
+import type { KeyBudget, Lane, Rules } from './document.ts';
 import { jobDueMs, jobGoes, jobsDue } from './jobs.ts';
-import { refreshGoes, refreshMs } from './pace.ts';
+import { leftByRefreshes, refreshGoes, refreshMs } from './pace.ts';
 import { Reserves } from './reserves.ts';
 import { addHeld, comesBack, pausedMs, type Room, roomOf } from './slots.ts';
 

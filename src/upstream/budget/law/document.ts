@@ -126,9 +126,6 @@ export interface KeyBudget {
   jobs?: JobTurns;
 }
 
-/** Number of requests sent in parallel before the first response, if co-tenants are possible. */
-export const FIRST_ABREAST = 2;
-
 /** The budget of an unknown key. */
 export function newBudget({ limit }: Rules, now: number): KeyBudget {
   return {
@@ -143,12 +140,12 @@ export function newBudget({ limit }: Rules, now: number): KeyBudget {
       remainingHeard: false,
       heardAt: null,
       coTenantAt: null,
-      abreast: FIRST_ABREAST,
+      abreast: 1,
       oneMoreAt: null,
       unanswered: 0,
     },
     latencyMs: 200,
-    pace: { tokens: refreshBurst(limit), at: now },
+    pace: { tokens: limit, at: now },
     seq: 0,
   };
 }
@@ -164,14 +161,4 @@ export function copyOf(b: KeyBudget): KeyBudget {
     caution: { ...b.caution },
     pace: { ...b.pace },
   };
-}
-
-/** Number of slots that refreshes leave free for reads and writes. */
-export function leftByRefreshes(limit: number): number {
-  return Math.min(limit - 1, Math.max(1, Math.round(limit / 15)));
-}
-
-/** Number of refreshes that may follow each other immediately before they are spread over the window. */
-export function refreshBurst(limit: number): number {
-  return Math.max(1, Math.floor(limit / 6));
 }

@@ -58,7 +58,7 @@ export function needOfOthers(
   now: number,
 ): { readonly expected: number; readonly deviation: number } {
   const known = knownUse(b, rules, now) ?? observed(b, rules, now);
-  const expected = Math.max(usedByOthers(b), known.expected);
+  const expected = Math.max(timesOfOthers(b).length, known.expected);
   const variance = Math.min(known.variance, MOST_VARIANCE * expected);
   return { expected, deviation: Math.sqrt(variance) };
 }
@@ -78,14 +78,6 @@ export function observed(b: KeyBudget, rules: Rules, now: number): UseOfOthers {
 function knownUse({ jobs }: KeyBudget, { windowMs }: Rules, now: number): UseOfOthers | undefined {
   const isOld = jobs && now - jobs.others.at > FORGOTTEN_WINDOWS * windowMs;
   return isOld ? undefined : jobs?.others;
-}
-
-/** Number of slots in the window that no job has used. */
-function usedByOthers({ answered, held }: KeyBudget): number {
-  let count = 0;
-  for (const { bulk } of held) if (!bulk) count += 1;
-  for (const { bulk } of answered) if (!bulk) count += 1;
-  return count;
 }
 
 /** When the slots in the window that no job has used were granted, in this order. */

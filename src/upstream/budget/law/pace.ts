@@ -1,4 +1,9 @@
-import { type KeyBudget, leftByRefreshes, type Rules, refreshBurst } from './document.ts';
+import type { KeyBudget, Rules } from './document.ts';
+
+/** Number of slots that refreshes leave free for reads and writes. */
+export function leftByRefreshes(limit: number): number {
+  return Math.min(limit - 1, Math.max(1, Math.round(limit / 15)));
+}
 
 /** How many refreshes fit into a window without reads and writes. */
 export function refreshesPerWindow(limit: number): number {
@@ -18,7 +23,9 @@ export function refreshGoes(b: KeyBudget, rules: Rules, now: number): void {
 
 function tokensAt(b: KeyBudget, rules: Rules, now: number): number {
   const { at, tokens } = b.pace;
-  return Math.min(refreshBurst(b.limit), tokens + (now - at) / refreshEveryMs(b, rules));
+  // This number may follow each other immediately.
+  const most = Math.max(1, Math.floor(b.limit / 6));
+  return Math.min(most, tokens + (now - at) / refreshEveryMs(b, rules));
 }
 
 function refreshEveryMs({ limit }: KeyBudget, { windowMs }: Rules): number {

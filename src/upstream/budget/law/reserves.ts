@@ -1,6 +1,7 @@
 import { classOf, type QuotaUse, quotaUse, weightOf } from './callers.ts';
-import { type KeyBudget, type Lane, leftByRefreshes, type Rules } from './document.ts';
+import type { KeyBudget, Lane, Rules } from './document.ts';
 import { jobsDue, needOfOthers } from './jobs.ts';
+import { leftByRefreshes } from './pace.ts';
 import { type CountingSlots, slotsOf } from './slots.ts';
 
 /*

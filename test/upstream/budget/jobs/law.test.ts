@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type KeyBudget, leftByRefreshes } from '../../../../src/upstream/budget/law/document.ts';
-import { refreshMs } from '../../../../src/upstream/budget/law/pace.ts';
+import type { KeyBudget } from '../../../../src/upstream/budget/law/document.ts';
+import { leftByRefreshes, refreshMs } from '../../../../src/upstream/budget/law/pace.ts';
 import { purge, roomOf } from '../../../../src/upstream/budget/law/slots.ts';
 import { rounds } from '../../../support/rounds.ts';
 import { begun, play, requests, rulesOf, World } from '../law-world.ts';
