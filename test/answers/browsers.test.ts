@@ -1,8 +1,6 @@
-import { once } from 'node:events';
-import { type IncomingMessage, request } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../support/door.ts';
+import { askRaw, type RawReply } from '../support/raw-reply.ts';
 
 const LISTED = 'https://app.example';
 const OTHER = 'http://localhost:5173';
@@ -22,12 +20,6 @@ beforeAll(async () => {
   own = door.url;
 });
 
-interface Answered {
-  readonly status: number | undefined;
-  readonly headers: IncomingMessage['headers'];
-  readonly text: string;
-}
-
 type Headers = Readonly<Record<string, string | string[]>>;
 
 let operations = 0;
@@ -37,23 +29,13 @@ function anotherQuery(): string {
   return `query Q${operations} { account { username } }`;
 }
 
-async function send(query: string, headers: Headers, method: 'GET' | 'POST'): Promise<Answered> {
-  const body = method === 'POST' ? JSON.stringify({ query }) : '';
-  const sent = request(`${door.url}/graphql${body ? '' : `?query=${encodeURIComponent(query)}`}`, {
-    method,
-    headers: {
-      accept: '*/*',
-      ...BROWSER,
-      ...(body ? { 'content-type': 'application/json', 'content-length': body.length } : {}),
-      ...headers,
-    },
-  }).end(body);
-  const [response] = (await once(sent, 'response')) as [IncomingMessage];
-  return { status: response.statusCode, headers: response.headers, text: await text(response) };
-}
+const send = (query: string, headers: Headers): Promise<RawReply> =>
+  askRaw(`${door.url}/graphql?query=${encodeURIComponent(query)}`, {
+    headers: { accept: '*/*', ...BROWSER, ...headers },
+  });
 
 /** All that an answer says, but for what is another each time. */
-function visible({ headers, status, text: body }: Answered): object {
+function visible({ headers, status, text: body }: RawReply): object {
   const others = ['x-request-id', 'date', 'content-length'];
   const rest = Object.entries(headers).filter(([name]) => !others.includes(name));
   return { status, rest: Object.fromEntries(rest), body: body.replace(/"extensions".*/, '') };
@@ -85,17 +67,17 @@ describe('A GET of a page that is not listed', () => {
     const [, headers] = given;
     const query = anotherQuery();
     const atFirst = door.calls();
-    const cold = await send(query, headers(), 'GET');
+    const cold = await send(query, headers());
     expect([cold.status, door.calls()]).toEqual([403, atFirst]);
     for (let n = 0; n < 3; n += 1) {
-      expect((await send(query, page(own, 'same-origin'), 'GET')).status).toBe(200);
+      expect((await send(query, page(own, 'same-origin'))).status).toBe(200);
     }
     const before = await fromMemory();
-    const warm = await send(query, headers(), 'GET');
+    const warm = await send(query, headers());
     // Now all that it is made of is past its ttl.
     await door.clock.advance(600_000);
     const calls = door.calls();
-    const stale = await send(query, headers(), 'GET');
+    const stale = await send(query, headers());
     expect([visible(warm), visible(stale)]).toEqual([visible(cold), visible(cold)]);
     expect(warm.headers['access-control-allow-origin']).toBeUndefined();
     expect(await fromMemory()).toBe(before);

@@ -1,11 +1,10 @@
-import { once } from 'node:events';
 import { closeSync, fstatSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
-import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { SignJWT } from 'jose';
 import { expect, it } from 'vitest';
 import { tempFolder } from '../support/folder.ts';
 import { GATEWAY, start } from '../support/process.ts';
+import { askRaw } from '../support/raw-reply.ts';
 
 const secret = 'a secret of more than 32 letters'.replaceAll(' ', '-');
 const issuer = 'https://login.example';
@@ -22,15 +21,10 @@ function sign(sub: string): Promise<string> {
 }
 
 /** Asks on a connection of its own, which is closed behind the answer. */
-async function ask(url: string, token: string): Promise<number | undefined> {
-  const agent = new Agent();
+async function ask(url: string, token: string): Promise<number> {
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
-  const asking = request(`${url}/graphql`, { agent, method: 'POST', headers });
-  asking.end('{"query":"{ account { username } }"}');
-  const [response] = await once(asking, 'response');
-  await once(response.resume(), 'end');
-  agent.destroy();
-  return response.statusCode;
+  const body = '{"query":"{ account { username } }"}';
+  return (await askRaw(`${url}/graphql`, { method: 'POST', headers, body })).status;
 }
 
 /** What a file ends with: of one that is written, all of it takes long to read. */

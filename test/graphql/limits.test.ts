@@ -1,10 +1,8 @@
 import { hash } from 'node:crypto';
-import { once } from 'node:events';
-import { type IncomingMessage, request } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Door, openDoor, type Reply } from '../support/door.ts';
 import { graphiqlExamples } from '../support/graphiql-examples.ts';
+import { askRaw } from '../support/raw-reply.ts';
 
 let door: Door;
 beforeAll(async () => {
@@ -137,10 +135,8 @@ describe('a text that is sent as its hash', () => {
 
 describe('a Host header', () => {
   const ask = async (from: Door, host: string, path = '/graphql?query={__typename}') => {
-    const { port } = new URL(from.url);
-    const sent = request({ host: '127.0.0.1', port, path, headers: { host } }).end();
-    const [response] = (await once(sent, 'response')) as [IncomingMessage];
-    return [response.statusCode, await text(response)] as const;
+    const { status, text } = await askRaw(from.url + path, { headers: { host } });
+    return [status, text] as const;
   };
 
   it.each(['localhost', 'LOCALHOST:4000', '127.0.0.1:4000', '[::1]:4000', '10.0.0.7'])(

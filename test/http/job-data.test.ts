@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, request, type Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setImmediate, setTimeout } from 'node:timers/promises';
@@ -21,6 +21,7 @@ import { Drain } from '../../src/http/socket/drain.ts';
 import { newRecord } from '../../src/jobs/job.ts';
 import { type StoredJob, StoredJobs } from '../../src/jobs/stored-jobs.ts';
 import { newStore } from '../../src/store/open-store.ts';
+import { askRaw } from '../support/raw-reply.ts';
 import { rounds } from '../support/rounds.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -90,22 +91,17 @@ interface Answer {
 }
 
 /** Asks on a connection of its own, without a library that unpacks. */
-function ask(headers: Record<string, string> = {}, path = '/jobs/a-1/data', method = 'GET') {
+async function ask(
+  headers: Record<string, string> = {},
+  path = '/jobs/a-1/data',
+  method = 'GET',
+): Promise<Answer> {
   const all = { authorization: 'Bearer ann', ...headers };
-  return new Promise<Answer>((resolve, reject) => {
-    const terms = { port, path, method, headers: all, agent: false };
-    const asked = request(terms, (response) => {
-      // oxlint-disable-next-line promise/always-return
-      const answered = buffer(response).then((body) => {
-        const isError = /json;/.test(response.headers['content-type'] ?? '') && body.length > 0;
-        const code = isError ? JSON.parse(body.toString()).errors[0].extensions.code : undefined;
-        const status = response.statusCode ?? 0;
-        resolve({ status, headers: response.headers as Answer['headers'], body, code });
-      });
-      answered.catch(reject);
-    });
-    asked.on('error', reject).end();
-  });
+  const raw = await askRaw(`http://127.0.0.1:${port}`, { path, method, headers: all });
+  const { bytes: body, headers: told, status, text } = raw;
+  const isError = /json;/.test(told['content-type'] ?? '') && body.length > 0;
+  const code = isError ? JSON.parse(text).errors[0].extensions.code : undefined;
+  return { status, headers: told as Answer['headers'], body, code };
 }
 
 async function job(lines: string, more: Partial<JobDownload> = {}): Promise<StoredJob> {

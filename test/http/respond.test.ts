@@ -1,8 +1,7 @@
-import { request } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { securityHeaders } from '../../src/http/door/every-request.ts';
 import { type Door, openDoor } from '../support/door.ts';
+import { askRaw } from '../support/raw-reply.ts';
 
 const ORIGIN = 'https://app.example';
 
@@ -15,24 +14,9 @@ beforeAll(async () => {
   });
 });
 
-interface Sent {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, unknown>>;
-  readonly body: string;
-}
-
 /** Asks without a library that adds headers or hides any. */
-function ask(method: string, path: string, headers: Record<string, string> = {}): Promise<Sent> {
-  const { port } = new URL(door.url);
-  return new Promise((resolve, reject) => {
-    const asked = request({ port, path, method, headers, agent: false }, (response) => {
-      void text(response).then((body) =>
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, body }),
-      );
-    });
-    asked.on('error', reject).end();
-  });
-}
+const ask = (method: string, path: string, headers: Record<string, string> = {}) =>
+  askRaw(door.url + path, { method, headers });
 
 const html = { accept: 'text/html' };
 const reads: [path: string, status: number, headers: Record<string, string>][] = [
@@ -62,8 +46,8 @@ describe('a plain answer', () => {
       const get = await ask('GET', path, headers);
       const head = await ask('HEAD', path, headers);
       expect([get.status, head.status]).toEqual([status, status]);
-      expect(head.body).toBe('');
-      expect(get.headers['content-length']).toBe(String(Buffer.byteLength(get.body)));
+      expect(head.text).toBe('');
+      expect(get.headers['content-length']).toBe(String(get.bytes.length));
       const its = { date: '', 'x-request-id': '', ...(isMoving && { 'content-length': '' }) };
       expect({ ...head.headers, ...its }).toEqual({ ...get.headers, ...its });
       // Stored by no cache without permission.
@@ -82,9 +66,9 @@ describe('a plain answer', () => {
       ask('GET', '/graphql?query={__typename}', { host: 'foreign.example' }),
       ask('GET', '/files/a.txt'),
     ]);
-    for (const { body, headers } of answers) {
+    for (const { headers, text } of answers) {
       expect(headers['content-type']).toBe('application/json; charset=utf-8');
-      expect(() => JSON.parse(body) as unknown).not.toThrow();
+      expect(() => JSON.parse(text) as unknown).not.toThrow();
     }
   });
 });
@@ -100,7 +84,7 @@ describe('content that a browser has', () => {
     const etag = String(first.headers['etag']);
     for (const method of ['GET', 'HEAD']) {
       const again = await ask(method, path, { ...headers, 'if-none-match': `"other", ${etag}` });
-      expect([again.status, again.body]).toEqual([304, '']);
+      expect([again.status, again.text]).toEqual([304, '']);
       // A browser replaces what it has stored with what comes along: a page would have another policy.
       for (const name of ['content-security-policy', 'cache-control', 'vary', 'etag']) {
         expect(again.headers[name]).toBe(first.headers[name]);

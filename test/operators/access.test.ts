@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, IncomingMessage, request } from 'node:http';
+import { createServer, IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -8,6 +8,7 @@ import { operatorRoutes } from '../../src/operators/operator-pages.ts';
 import { anyDoor } from '../support/any-door.ts';
 import { type BusyGateway, busyGateway } from '../support/busy-gateway.ts';
 import { proxies, statusOf, usualHeaders } from '../support/proxies.ts';
+import { askRaw } from '../support/raw-reply.ts';
 
 describe('Metrics and the console', () => {
   const statuses = async (env: Record<string, string>, headers: Record<string, string> = {}) => {
@@ -82,23 +83,15 @@ describe('Metrics and the console', () => {
     );
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const { port } = server.address() as AddressInfo;
-    const statusFor = async (host: string): Promise<number | undefined> => {
-      const sent = request({ port, host: '127.0.0.1', headers: { host } }).end();
-      const [response] = (await once(sent, 'response')) as [IncomingMessage];
-      response.resume();
-      return response.statusCode;
-    };
-    expect(await statusFor('localhost:4000')).toBe(200);
-    expect(await statusFor('[::1]:4000')).toBe(200);
-    expect(await statusFor('evil.example')).toBe(403);
-    expect(await statusFor('localhost.evil.example')).toBe(403);
-    expect(await statusFor('evillocalhost')).toBe(403);
-    expect(await statusFor('evillocalhost:4000')).toBe(403);
-    expect(await statusFor('evil.127.0.0.1')).toBe(403);
-    expect(await statusFor('127.0.0.1.evil.example')).toBe(403);
-    expect(await statusFor('evil[::1]')).toBe(403);
-    expect(await statusFor('[::1].evil')).toBe(403);
-    expect(await statusFor('localhost:4000:80')).toBe(403);
+    const foreign =
+      'evil.example|localhost.evil.example|evillocalhost|evillocalhost:4000|evil.127.0.0.1|127.0.0.1.evil.example|evil[::1]|[::1].evil|localhost:4000:80';
+    const hosts = { 200: ['localhost:4000', '[::1]:4000'], 403: foreign.split('|') };
+    for (const [status, host] of Object.entries(hosts).flatMap(([key, all]) =>
+      all.map((each) => [Number(key), each] as const),
+    )) {
+      const answer = await askRaw(`http://127.0.0.1:${port}/`, { headers: { host } });
+      expect([host, answer.status]).toEqual([host, status]);
+    }
     server.close();
   });
 

@@ -16,7 +16,7 @@ function decode(bytes: Buffer, coding: string | undefined): Buffer {
   return zlib.gunzipSync(bytes);
 }
 
-/** Sends a request on a connection of its own, by a client that decodes nothing by itself. */
+/** Sends a request on a connection of its own, by a client that decodes nothing by itself; a `path` is sent as it is. */
 export function askRaw(
   url: string,
   options: RequestOptions & { readonly body?: string } = {},

@@ -51,19 +51,6 @@ describe('Client.read', () => {
     expect(count()).toBe(3);
   });
 
-  test('keeps absence, and no error', async () => {
-    const { reader, access, upstream, count } = await createWorld();
-    upstream.onRequest = (arrival) => arrival.answer({ message: 'gone' }, 404);
-    expect(await reader.read(read('a', true), access())).toBeNull();
-    expect(await reader.read(read('a', true), access())).toBeNull();
-    expect(count()).toBe(1);
-    await expect(reader.read(read('b'), access())).rejects.toMatchObject({
-      code: 'UPSTREAM_REJECTED',
-    });
-    await expect(reader.read(read('b'), access())).rejects.toThrow();
-    expect(count()).toBe(3);
-  });
-
   test('neither keeps nor shares what was on its way when a write happened', async () => {
     const { reader, access, upstream, cache, count } = await createWorld();
     await reader.read(read('first'), access());

@@ -1,11 +1,9 @@
-import { once } from 'node:events';
-import { type IncomingMessage, request } from 'node:http';
-import { json } from 'node:stream/consumers';
 import { SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import type { Role } from '../../../src/auth/viewer.ts';
 import { type Door, openDoor } from '../../support/door.ts';
 import { tokenFile } from '../../support/folder.ts';
+import { askRaw } from '../../support/raw-reply.ts';
 import { askKeyed } from './keyed.ts';
 
 let door: Door;
@@ -31,22 +29,15 @@ describe('the same key', () => {
 
   it('of callers without a token is one key, whatever their address', async () => {
     door = await openDoor({ AUTH_MODE: 'none', HOST: '0.0.0.0' });
-    const { port } = new URL(door.url);
     const from = async (localAddress: string) => {
-      const sent = request({
-        host: '127.0.0.1',
-        port,
-        path: '/graphql',
+      const { headers, text } = await askRaw(`${door.url}/graphql`, {
         localAddress,
         method: 'POST',
+        headers: { 'content-type': 'application/json', 'idempotency-key': KEY },
+        body: JSON.stringify({ query: CREATE }),
       });
-      sent.setHeader('content-type', 'application/json');
-      sent.setHeader('idempotency-key', KEY);
-      const [response] = (await once(sent.end(JSON.stringify({ query: CREATE })), 'response')) as [
-        IncomingMessage,
-      ];
-      const { data } = (await json(response)) as { data: unknown };
-      return { data, replayed: response.headers['idempotency-replayed'] };
+      const { data } = JSON.parse(text) as { data: unknown };
+      return { data, replayed: headers['idempotency-replayed'] };
     };
     const first = await from('127.0.0.1');
     expect(first.replayed).toBeUndefined();

@@ -1,8 +1,6 @@
-import { once } from 'node:events';
-import { type IncomingMessage, request } from 'node:http';
-import { json } from 'node:stream/consumers';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../../support/door.ts';
+import { askRaw } from '../../support/raw-reply.ts';
 
 const ORIGIN = 'https://app.example';
 const UUID = '8e03978e-40d5-43dd-bc93-6894a57f9324';
@@ -77,14 +75,10 @@ describe('the header Idempotency-Key', () => {
 
   it('cannot be sent twice', async () => {
     const body = JSON.stringify({ query: `mutation { ${create()} }` });
-    const sent = request(`${door.url}/graphql`, { method: 'POST' });
-    sent.setHeader('content-type', 'application/json');
-    sent.setHeader('idempotency-key', ['a', 'a']);
-    const [response] = (await once(sent.end(body), 'response')) as [IncomingMessage];
-    expect(await json(response)).toMatchObject({
-      errors: [{ extensions: { code: refused.code } }],
-    });
-    expect([response.statusCode, door.calls() - before]).toEqual([400, 0]);
+    const headers = { 'content-type': 'application/json', 'idempotency-key': ['a', 'a'] };
+    const { status, text } = await askRaw(`${door.url}/graphql`, { method: 'POST', headers, body });
+    expect(JSON.parse(text)).toMatchObject({ errors: [{ extensions: { code: refused.code } }] });
+    expect([status, door.calls() - before]).toEqual([400, 0]);
   });
 
   it('is ignored with queries, valid or not', async () => {

@@ -1,14 +1,14 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer, request, type Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Codings } from '../../../src/http/encoding/codings.ts';
 import { createBuiltPages } from '../../../src/http/pages/built-pages.ts';
 import { tempFolder } from '../../support/folder.ts';
 import { builtPages, describeWith } from '../../support/needs.ts';
+import { askRaw } from '../../support/raw-reply.ts';
 
 const pages = createBuiltPages(new Codings());
 const page = pages.document('console');
@@ -38,16 +38,8 @@ afterAll(() => server.close());
 
 /** Asks without a library that unpacks. */
 async function ask(path: string, headers: Record<string, string> = {}, method = 'GET') {
-  return new Promise<{ status: number; headers: Record<string, unknown>; body: Buffer }>(
-    (resolve, reject) => {
-      const sent = request({ port, path, headers, method }, (response) => {
-        void buffer(response).then((body) =>
-          resolve({ status: response.statusCode ?? 0, headers: response.headers, body }),
-        );
-      });
-      sent.on('error', reject).end();
-    },
-  );
+  const { bytes, ...answer } = await askRaw(`http://127.0.0.1:${port}`, { path, headers, method });
+  return { ...answer, body: bytes };
 }
 
 const asset = readdirSync('dist/pages/assets').find((name) => name.endsWith('.js')) ?? '';
