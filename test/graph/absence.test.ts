@@ -61,10 +61,14 @@ describe('Query.nodes', () => {
 });
 
 describe('Query.purchase', () => {
-  it('is null without an error for every code that is not valid', async () => {
-    for (const code of world.sandbox.market.purchaseCodes.invalid) {
-      const query = 'query ($code: String!) { purchase(code: $code) { code } }';
-      expect(await world.data(query, { code })).toEqual({ purchase: null });
+  it('is null without an error for every code that is not valid, and costs nothing again', async () => {
+    for (let calls = 1; calls >= 0; calls -= 1) {
+      for (const code of world.sandbox.market.purchaseCodes.invalid) {
+        world.forgetCalls();
+        const query = 'query ($code: String!) { purchase(code: $code) { code } }';
+        expect(await world.data(query, { code })).toEqual({ purchase: null });
+        expect(world.calls()).toHaveLength(calls);
+      }
     }
   });
 });
