@@ -73,13 +73,6 @@ export interface KeptRecord {
   bytes: number;
 }
 
-/** The records of one caller. */
-interface Scope {
-  bytes: number;
-  /** The oldest first. */
-  readonly records: Set<KeptRecord>;
-}
-
 interface KeptOptions {
   readonly store: Store;
   readonly maxBytes: number;
@@ -94,7 +87,14 @@ interface KeptOptions {
 export class KeptRecords implements Iterable<KeptRecord> {
   readonly #options: KeptOptions;
   readonly #records = new Map<string, KeptRecord>();
-  readonly #scopes = new Map<string, Scope>();
+  readonly #scopes = new Map<
+    string,
+    {
+      bytes: number;
+      /** The oldest first. */
+      readonly records: Set<KeptRecord>;
+    }
+  >();
   #bytes = 0;
 
   constructor(options: KeptOptions) {
