@@ -61,8 +61,9 @@ export interface WriteWithKey extends Pick<IdempotencyKey, 'mutation' | 'report'
 export async function keyedLinks(write: WriteWithKey): Promise<Source> {
   const { key, links, mutation, report, viewer } = write;
   const fingerprint = await links.fingerprints.of(mutation, write.input, viewer.name);
+  const madeAt = timeIn(key.text);
   const name = links.nameKey(keyScopeOf(viewer), nameOfKey(key));
-  return links.keyed({ ...name, fingerprint, mutation, madeAt: timeIn(key.text), report });
+  return links.keyed({ ...name, fingerprint, mutation, madeAt, report });
 }
 
 /**
