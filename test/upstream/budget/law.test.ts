@@ -9,6 +9,7 @@ import type { SlotRequest } from '../../../src/upstream/budget/queue.ts';
 import { Queue } from '../../../src/upstream/budget/queue.ts';
 import type { KeySlots } from '../../../src/upstream/budget/saved-slots.ts';
 import { keySlots } from '../../support/errands.ts';
+import { rounds } from '../../support/rounds.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { begun, play, requests, rulesOf, silent, World } from './law-world.ts';
 
@@ -47,7 +48,7 @@ describe('The law', () => {
         expect(JSON.parse(JSON.stringify(world.budget))).toEqual(world.budget);
         expect(clearMs(world.budget, world.rules, world.now)).toBeNull();
       }),
-      { numRuns: 60 },
+      { numRuns: rounds(60) },
     );
   });
 

@@ -4,6 +4,7 @@ import { MemoryEngine } from '../../../src/store/memory-engine.ts';
 import { Store } from '../../../src/store/store.ts';
 import { type SavedSlot, SavedSlots } from '../../../src/upstream/budget/saved-slots.ts';
 import { createBudget, Errand, enqueueAll, silent } from '../../support/errands.ts';
+import { rounds } from '../../support/rounds.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const WINDOW_MS = 60_000;
@@ -137,7 +138,7 @@ describe('The saved slots', () => {
         expect(longest.length).toBeGreaterThanOrEqual(truth.length);
         truth.forEach((left, index) => expect(longest[index]).toBeGreaterThanOrEqual(left));
       }),
-      { numRuns: 100 },
+      { numRuns: rounds(100) },
     );
   });
 
