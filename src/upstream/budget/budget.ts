@@ -129,9 +129,7 @@ export class Budget {
    */
   availableTo(lane: TurnLane, caller: string): number {
     const { budget, now, rules } = this.#store.view;
-    if (pausedMs(budget, now) > 0) return 0;
-    const want = { caller, lane: this.laneOf(lane, caller) };
-    return new Reserves(budget, rules, now).available(want, budget.limit - used(budget));
+    return new Reserves(budget, rules, now).available({ caller, lane: this.laneOf(lane, caller) });
   }
 
   /** The limit of the class of a caller, and what of it is used; `null` without one. */

@@ -1,7 +1,6 @@
-import type { CallerClasses } from '../../auth/caller-class.ts';
 import { FairQueue } from '../../scheduling/fair-queue.ts';
 import { classOf, weightOf } from './law/callers.ts';
-import type { Lane } from './law/document.ts';
+import type { Lane, Rules } from './law/document.ts';
 
 /** An entry that waits for a slot. */
 export interface Waiting {
@@ -73,13 +72,13 @@ interface ClassLines<W extends Waiting> {
 export class Queue<W extends Waiting> {
   /** Number of waiting entries in each lane. */
   readonly sizes = { write: 0, interactive: 0, refresh: 0, bulk: 0 };
-  readonly #rules: { readonly classes?: CallerClasses | undefined };
+  readonly #rules: Pick<Rules, 'classes'>;
   readonly #classes = new Map<string, ClassLines<W>>();
   readonly #refreshes = new Set<W>();
   /** The tags of the latest slots. */
   readonly #latest = { weighted: 0, without: 0, bulk: 0 };
 
-  constructor(rules: { readonly classes?: CallerClasses | undefined } = {}) {
+  constructor(rules: Pick<Rules, 'classes'> = {}) {
     this.#rules = rules;
   }
 

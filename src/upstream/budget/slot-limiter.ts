@@ -31,10 +31,6 @@ export class SlotLimiter {
     this.#limiter = new Bottleneck({ maxConcurrent: limit });
   }
 
-  get limit(): number {
-    return this.#limit;
-  }
-
   /** Changes the limit. Taken slots stay taken, even if they exceed it. */
   set limit(limit: number) {
     if (limit === this.#limit) return;

@@ -2,7 +2,7 @@ import { classOf, type QuotaUse, quotaUse, weightOf } from './callers.ts';
 import type { KeyBudget, Lane, Rules } from './document.ts';
 import { jobsDue, needOfOthers } from './jobs.ts';
 import { leftByRefreshes } from './pace.ts';
-import { type CountingSlots, slotsOf } from './slots.ts';
+import { type CountingSlots, pausedMs, slotsOf, used } from './slots.ts';
 
 /*
  * Limits a burst to its own caller. Some slots of each window are reserved: for writes, and for callers that have sent
@@ -85,8 +85,9 @@ export class Reserves {
     return this.#quotaOf(want.caller)?.waitMs || this.#waitMs(want, free, 0);
   }
 
-  /** Number of `free` slots that a caller may take now, in this lane. */
-  available(want: Wanting, free: number): number {
+  /** Number of slots that a caller may take now, in this lane. */
+  available(want: Wanting): number {
+    const free = pausedMs(this.#b, this.#now) > 0 ? 0 : this.#b.limit - used(this.#b);
     let high = Math.max(0, Math.min(free, this.quotaLeft(want.caller)));
     // Those that the minimum rate gives jobs, whatever others need.
     let low = want.lane === 'bulk' ? Math.min(high, jobsDue(this.#b, this.#rules, this.#now)) : 0;
