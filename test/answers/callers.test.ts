@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Door, openDoor } from '../support/door.ts';
+import { until } from '../support/uploads.ts';
 
 const QUERY = '{ campaigns(first: 2) { nodes { name } } }';
 const ISSUER = 'https://login.example';
@@ -52,10 +53,6 @@ describe('While the keys of an identity provider are fetched', () => {
     fetches = 0;
     door = await openDoor({ ...JWT, AUTH_JWT_JWKS_URL: url });
     return door;
-  };
-
-  const until = async (what: () => boolean): Promise<void> => {
-    while (!what()) await new Promise((resolve) => setImmediate(resolve));
   };
 
   it('many requests by POST and by GET wait, and are then answered', async () => {

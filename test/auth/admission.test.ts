@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Door, openDoor, type Reply } from '../support/door.ts';
 import { LiveViewer } from '../support/live-viewer.ts';
+import { until } from '../support/uploads.ts';
 
 /** A gateway whose cache holds what a caller with a good key has read of the marketplace. */
 let door: Door;
@@ -114,11 +115,7 @@ const WAYS: Readonly<
     (await door.ask(query, key, { headers: { accept: 'text/event-stream' } })).text,
   'as a live query': async (query, key) => {
     const viewer = LiveViewer.open(door.url, { query: `query @live ${query}`, token: key });
-    while (viewer.events.length === 0 && !viewer.ended) {
-      await new Promise((resolve) => {
-        setImmediate(resolve);
-      });
-    }
+    await until(() => viewer.events.length > 0 || viewer.ended);
     viewer.close();
     return JSON.stringify(viewer.document) + viewer.text;
   },

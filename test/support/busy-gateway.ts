@@ -5,6 +5,7 @@ import { type Clock, systemClock } from '../../src/scheduling/clock.ts';
 import { closing } from './closing.ts';
 import { configOf } from './config.ts';
 import { openFolder } from './store.ts';
+import { until } from './uploads.ts';
 
 /** A whole gateway on real sockets over a sandbox that the test holds in its hands. */
 export interface BusyGateway {
@@ -101,11 +102,7 @@ export async function busyGateway(
 export async function arrival(sandboxApi: {
   readonly requests: readonly unknown[];
 }): Promise<void> {
-  while (sandboxApi.requests.length === 0) {
-    await new Promise<void>((resolve) => {
-      setImmediate(resolve);
-    });
-  }
+  await until(() => sandboxApi.requests.length > 0);
 }
 
 /** Whether a connection to an address is refused. */

@@ -7,6 +7,7 @@ import {
   type World,
   type WorldOptions,
 } from '../../support/gateway.ts';
+import { until } from '../../support/uploads.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 /** Requests a minute: more than a story needs, and few enough to reckon with when one is refused. */
@@ -100,11 +101,7 @@ export class Stage {
 
   /** Waits until a request has met the fault of this kind, by events and no clock. */
   async met(kind: Fault['kind']): Promise<void> {
-    while (!this.sandbox.links.requests.some(({ fault }) => fault === kind)) {
-      await new Promise((resolve) => {
-        setImmediate(resolve);
-      });
-    }
+    await until(() => this.sandbox.links.requests.some(({ fault }) => fault === kind));
   }
 
   /** Lets the endpoint do its work, and puts other words into its mouth. */
