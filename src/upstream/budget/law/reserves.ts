@@ -6,28 +6,29 @@ import { type CountingSlots, pausedMs, slotsOf, used } from './slots.ts';
 
 /*
  * Limits a burst to its own caller. Some slots of each window are reserved: for writes, and for callers that have sent
- * nothing in it. A caller whose turn is over, because it or its class has had more than its share of the other slots,
- * leaves these free. It also leaves the slots that the callers and classes with less of their shares are expected to
- * need, as many as in the last window. A reserved slot is lent to it if slots that replace it become free soon enough,
- * so the window is used even if one caller is the only one that waits.
+ * nothing in it. The classes with slots in the window share it by weight, and the callers of a class share equally. A
+ * caller that has more than its share, or whose class has, leaves reserved slots free: all of them if it has twice its
+ * share, a half of them if it has one and a half.
  *
- * The lane `bulk` (see jobs.ts) is a caller whose turn is always over, also without reserves. It leaves slots for
- * newcomers, and what all others and refreshes are expected to need: as much as in the last window, or on average, and
- * more if that varies.
+ * A slot is lent if one that replaces it becomes free soon, so that the window is used even if one caller is the only
+ * one that waits.
  *
- * The classes with slots in the window share it by weight, and the callers of a class share equally.
+ * The lane `bulk` (see jobs.ts) leaves all reserved slots, and what all others and refreshes are expected to need: as much
+ * as in the last window, or on average, and more if that varies.
  */
 
-/** A slot is lent for this share of a window: a reserve is complete again after that time. */
+/** After this share of a window, lent slots are free again. Callers that share the window share this time. */
 const LENT_WINDOWS = 1 / 4;
 
 /**
  * A job leaves this many standard deviations of the use of others, beyond what it is expected to be. If callers use 60 %
- * of 30 requests at random, 3 % of their reads wait then, and jobs get 55 % of the rest; with none, half of the reads
+ * of 30 requests at random, 5 % of their reads wait then, and jobs get 55 % of the rest; with none, half of the reads
  * would wait. At an even pace, no read waits, and jobs get 91 % of the rest.
  */
 const DEVIATIONS = 1.5;
 
+/** A caller that is alone, or beside one other, has the share of one beside two: its burst leaves the reserves. */
+const LEAST_SHARING = 3;
 /** The weight of a class without weight, beside others: it has a share only if no other class has slots. */
 const WITHOUT_WEIGHT = 1e-6;
 
@@ -40,12 +41,13 @@ interface Wanting {
 
 /** Numbers of slots that are left to others. */
 interface Needs {
-  /** Complete again after a quarter of a window. */
+  /** Complete again after a share of a window. */
   readonly reserved: number;
+  readonly lentWindows: number;
   /** In a window. */
-  readonly expected: number;
+  readonly expected?: number;
   /** Beyond those, at any time. */
-  readonly more: number;
+  readonly more?: number;
 }
 
 /** The slots of a class in the window. */
@@ -118,13 +120,12 @@ export class Reserves {
   /** The same as `waitMs` for a caller that has `more` slots in the window beside its own. */
   #waitMs({ caller, lane }: Wanting, free: number, more: number): number {
     if (lane === 'bulk') return this.#untilReplaced(this.#needsBesidesJobs(), free);
-    // Without reserves, or if more slots are free than those and as many as the others have used.
-    const most = this.#newcomers + this.#writes;
-    if (most === 0 || free > Math.max(most, this.#b.limit - free)) return 0;
-    const expected = this.#expectedBeside(caller, more);
-    if (expected === null) return 0;
-    const reserved = this.#newcomers + (lane === 'write' ? 0 : this.#writes);
-    const waitMs = this.#untilReplaced({ reserved, expected, more: 0 }, free);
+    const most = this.#newcomers + (lane === 'write' ? 0 : this.#writes);
+    if (free > most) return 0;
+    const { callers, shares } = this.#sharesOf(caller, more);
+    const reserved = Math.min(most, Math.floor((this.#newcomers + this.#writes) * (shares - 1)));
+    const lentWindows = LENT_WINDOWS / callers;
+    const waitMs = this.#untilReplaced({ reserved, lentWindows }, free);
     const nextAt = this.#allFreeing()[0]?.until ?? Infinity;
     return Math.min(waitMs, nextAt - this.#now);
   }
@@ -134,7 +135,8 @@ export class Reserves {
     if (this.#needs) return this.#needs;
     const { deviation, expected } = needOfOthers(this.#b, this.#rules, this.#now);
     const reserved = Math.max(this.#newcomers + this.#writes, leftByRefreshes(this.#b.limit));
-    this.#needs = { reserved, expected, more: DEVIATIONS * deviation };
+    const more = DEVIATIONS * deviation;
+    this.#needs = { reserved, lentWindows: LENT_WINDOWS, expected, more };
     return this.#needs;
   }
 
@@ -142,12 +144,12 @@ export class Reserves {
    * Milliseconds until a slot can be taken, of `free` ones, so that those that are left always suffice for the others
    * until further ones are free.
    */
-  #untilReplaced({ expected, more, reserved }: Needs, free: number): number {
+  #untilReplaced({ expected = 0, lentWindows, more = 0, reserved }: Needs, free: number): number {
     const { windowMs } = this.#rules;
     const most = Math.max(reserved, expected + more);
     /** For how long this number of free slots is sufficient for the others. */
     const lastsMs = (left: number): number => {
-      const reserveMs = left < reserved ? (left / reserved) * LENT_WINDOWS * windowMs : Infinity;
+      const reserveMs = left < reserved ? (left / reserved) * lentWindows * windowMs : Infinity;
       if (left >= expected + more) return reserveMs;
       return Math.min(reserveMs, (Math.max(0, left - more) / expected) * windowMs);
     };
@@ -163,32 +165,25 @@ export class Reserves {
   }
 
   /**
-   * Number of slots that the callers and classes with less of their shares are expected to need, beside a caller whose turn
-   * is over; `null` if it is not.
+   * How many shares of the window a caller has with `more` slots, or its class if that has more of its own; and the number
+   * of callers that share the window.
    */
-  #expectedBeside(caller: string, more: number): number | null {
+  #sharesOf(caller: string, more: number): { readonly shares: number; readonly callers: number } {
     const name = classOf(caller);
-    const classes = this.#classes();
-    const weight = this.#weightOf(name);
-    const { callers, count } = classes.get(name) ?? {
-      callers: new Map<string, number>(),
-      count: 0,
-    };
-    const own = (callers.get(caller) ?? 0) + more;
-    const ofClass = count + more;
-    let weights = classes.has(name) ? 0 : weight;
-    for (const each of classes.keys()) weights += this.#weightOf(each);
-    const share = ((this.#b.limit - this.#newcomers - this.#writes) * weight) / weights;
-    // One class alone has the whole window, and its new callers are within their turn.
-    const isClassOver = weights > weight && ofClass >= Math.max(1, share);
-    const sharing = callers.size + (callers.has(caller) ? 0 : 1);
-    if (!isClassOver && own < Math.max(1, share / sharing)) return null;
-    let expected = 0;
-    for (const [each, slots] of callers) if (each !== caller && slots < own) expected += slots;
-    for (const [each, { count: slots }] of classes) {
-      if (each !== name && slots / this.#weightOf(each) < ofClass / weight) expected += slots;
+    const classes = new Map(this.#classes());
+    const own = classes.get(name) ?? { count: 0, callers: new Map<string, number>() };
+    classes.set(name, own);
+    let [weights, others] = [0, own.callers.has(caller) ? -1 : 0];
+    for (const [each, { callers }] of classes) {
+      weights += this.#weightOf(each);
+      others += callers.size;
     }
-    return expected;
+    const ofOneClass = weights / this.#weightOf(name);
+    const sharing = (own.callers.size + (own.callers.has(caller) ? 0 : 1)) * ofOneClass;
+    const ofCaller = ((own.callers.get(caller) ?? 0) + more) * Math.max(LEAST_SHARING, sharing);
+    // One class alone has the whole window.
+    const ofClass = ofOneClass > 1 ? (own.count + more) * ofOneClass : 0;
+    return { shares: Math.max(ofCaller, ofClass) / this.#b.limit, callers: others + 1 };
   }
 
   #weightOf(name: string): number {
