@@ -1,13 +1,8 @@
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { callerInClass, classOf } from '../../../src/upstream/budget/law/callers.ts';
 import type { ReservedShares, TurnLane } from '../../../src/upstream/budget/law/document.ts';
 import { type Errand, enqueueAll } from '../../support/errands.ts';
 import { classesOf, createWorld, windowMs } from './world.ts';
-
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.restoreAllMocks();
-});
 
 const LIMIT = 30;
 const TENTHS = { writes: 0.1, newcomers: 0.1 };

@@ -1,13 +1,8 @@
 import * as fc from 'fast-check';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Lane } from '../../../src/upstream/budget/law/document.ts';
 import { enqueueAll, silent } from '../../support/errands.ts';
 import { createWorld, refusal, windowMs } from './world.ts';
-
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.restoreAllMocks();
-});
 
 /** What a budget takes an answer to last before it has heard any. */
 const latencyMs = 200;

@@ -1,14 +1,9 @@
 import * as fc from 'fast-check';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Lane } from '../../../src/upstream/budget/law/document.ts';
 import { enqueueAll } from '../../support/errands.ts';
 import { rounds } from '../../support/rounds.ts';
 import { createWorld, windowMs } from './world.ts';
-
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.restoreAllMocks();
-});
 
 /** What a budget takes an answer to last before it has heard any. */
 const latencyMs = 200;

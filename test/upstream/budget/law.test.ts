@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Forecast } from '../../../src/upstream/budget/forecast.ts';
 import type { Slot } from '../../../src/upstream/budget/key-budget-store.ts';
 import { KeyBudgetStore } from '../../../src/upstream/budget/key-budget-store.ts';
@@ -12,11 +12,6 @@ import { keySlots } from '../../support/errands.ts';
 import { rounds } from '../../support/rounds.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { begun, play, requests, rulesOf, silent, World } from './law-world.ts';
-
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.restoreAllMocks();
-});
 
 /** Reserved shares, of which a low limit has none, one or two. */
 const share = fc.constantFrom(0, 0.2, 0.4);

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   createBudget,
   Errand,
@@ -11,11 +11,6 @@ import {
 } from '../../support/errands.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { createWorld, refusal, windowMs } from './world.ts';
-
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.restoreAllMocks();
-});
 
 /** A clock whose timers fire up to a millisecond too soon, as those of the machine do. */
 class EarlyClock extends VirtualClock {

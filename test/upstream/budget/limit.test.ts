@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Lane } from '../../../src/upstream/budget/law/document.ts';
 import {
   type Brings,
@@ -10,11 +10,6 @@ import {
 } from '../../support/errands.ts';
 import { rounds } from '../../support/rounds.ts';
 import { createWorld, windowMs } from './world.ts';
-
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.restoreAllMocks();
-});
 
 const lanes = fc.constantFrom<Lane>('write', 'interactive', 'interactive', 'refresh');
 const schedules = fc.record({

@@ -1,11 +1,6 @@
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Errand, enqueue, enqueueAll } from '../../support/errands.ts';
 import { createWorld, windowMs } from './world.ts';
-
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.restoreAllMocks();
-});
 
 describe('Order', () => {
   test('lets two requests go first after a start, and the others when one is answered', async () => {

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { Budget } from '../../../src/upstream/budget/budget.ts';
 import type { Lane } from '../../../src/upstream/budget/law/document.ts';
 import type { Feedback } from '../../../src/upstream/wire/rate-limit-headers.ts';
@@ -17,11 +17,6 @@ beforeEach(() => {
   clock = new VirtualClock().rule();
   budget = createBudget(clock, 30, WINDOW_MS);
   answers = [];
-});
-
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.restoreAllMocks();
 });
 
 function ask(count: number, lane: Lane = 'interactive'): Job[] {

@@ -1,15 +1,10 @@
 import * as fc from 'fast-check';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { CallerClass } from '../../../src/auth/caller-class.ts';
 import { callerInClass } from '../../../src/upstream/budget/law/callers.ts';
 import type { Lane } from '../../../src/upstream/budget/law/document.ts';
 import { enqueueAll, mostAtOnce } from '../../support/errands.ts';
 import { classesOf, createWorld, refusal, windowMs } from './world.ts';
-
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.restoreAllMocks();
-});
 
 const LIMIT = 30;
 const TENTHS = { writes: 0.1, newcomers: 0.1 };

@@ -1,11 +1,6 @@
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Errand, enqueue, enqueueAll, silent } from '../../support/errands.ts';
 import { createWorld, refusal, windowMs } from './world.ts';
-
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.restoreAllMocks();
-});
 
 describe('A refusal', () => {
   test('pauses everything until it lifts, and then one request goes alone, and two after it', async () => {

@@ -1,12 +1,7 @@
 import * as fc from 'fast-check';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { enqueueAll } from '../../support/errands.ts';
 import { createWorld, windowMs } from './world.ts';
-
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.restoreAllMocks();
-});
 
 const LIMIT = 30;
 const TENTHS = { writes: 0.1, newcomers: 0.1 };

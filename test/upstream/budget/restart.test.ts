@@ -1,11 +1,6 @@
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { enqueueAll, mostAtOnce, silent } from '../../support/errands.ts';
 import { createWorld, windowMs } from './world.ts';
-
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.restoreAllMocks();
-});
 
 describe('A process that starts', () => {
   const unknown = { unknownUntil: windowMs };

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { MemoryEngine } from '../../../src/store/memory-engine.ts';
 import { Store } from '../../../src/store/store.ts';
 import { type SavedSlot, SavedSlots } from '../../../src/upstream/budget/saved-slots.ts';
@@ -16,11 +16,6 @@ const CLOCKS_DIFFER_MS = 1000;
 const span = { windowMs: WINDOW_MS, timeoutMs: TIMEOUT_MS };
 const UNKNOWN = 'half the limit';
 const ALL = { from: '', to: '~' };
-
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.restoreAllMocks();
-});
 
 /** What a database holds while its owners follow each other, each killed by the next. */
 function database(clock: VirtualClock, knownSince = clock.wall() - 3_600_000) {

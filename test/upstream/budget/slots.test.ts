@@ -1,13 +1,8 @@
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { SlotLimiter } from '../../../src/upstream/budget/slot-limiter.ts';
 import { enqueue, enqueueAll, mostAtOnce, silent } from '../../support/errands.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { createWorld, windowMs } from './world.ts';
-
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.restoreAllMocks();
-});
 
 /** Lets promises come to rest, and no timer. */
 async function microtasks(): Promise<void> {

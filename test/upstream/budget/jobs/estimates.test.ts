@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Budget } from '../../../../src/upstream/budget/budget.ts';
 import { callerInClass } from '../../../../src/upstream/budget/law/callers.ts';
 import type { TakenSlot } from '../../../../src/upstream/budget/shown.ts';
@@ -10,11 +10,6 @@ import { classesOf, createWorld, windowMs } from '../world.ts';
 
 /** The class of jobs. */
 const BULK_CLASS = 'bulk';
-
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.restoreAllMocks();
-});
 
 const latencyMs = 200;
 const AGENT = callerInClass('bot', 'agent');

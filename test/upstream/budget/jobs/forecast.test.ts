@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { CallerClasses } from '../../../../src/auth/caller-class.ts';
 import { callerInClass } from '../../../../src/upstream/budget/law/callers.ts';
 import { type Errand, enqueue, enqueueAll } from '../../../support/errands.ts';
@@ -6,11 +6,6 @@ import { classesOf, createWorld, windowMs } from '../world.ts';
 
 /** The class of jobs. */
 const BULK_CLASS = 'bulk';
-
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.restoreAllMocks();
-});
 
 /** What a budget takes an answer to last before it has heard any. */
 const latencyMs = 200;

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Budget } from '../../../../src/upstream/budget/budget.ts';
 import { callerInClass } from '../../../../src/upstream/budget/law/callers.ts';
 import { Errand, enqueueAll, keySlots, type Sent } from '../../../support/errands.ts';
@@ -7,11 +7,6 @@ import { classesOf, createWorld, refusal, windowMs } from '../world.ts';
 
 /** The class of jobs. */
 const BULK_CLASS = 'bulk';
-
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.restoreAllMocks();
-});
 
 const latencyMs = 200;
 const JOB = callerInClass('someone', BULK_CLASS);

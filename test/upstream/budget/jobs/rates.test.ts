@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { callerInClass } from '../../../../src/upstream/budget/law/callers.ts';
 import type { Lane, ReservedShares } from '../../../../src/upstream/budget/law/document.ts';
 import { type Errand, enqueue, enqueueAll, mostAtOnce } from '../../../support/errands.ts';
@@ -6,11 +6,6 @@ import { createWorld, windowMs } from '../world.ts';
 
 /** The class of jobs. */
 const BULK_CLASS = 'bulk';
-
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.restoreAllMocks();
-});
 
 const LIMIT = 30;
 const TENTHS = { writes: 0.1, newcomers: 0.1 };
