@@ -1,4 +1,4 @@
-import { type Clock, momentOf } from '../scheduling/clock.ts';
+import type { Clock } from '../scheduling/clock.ts';
 
 const MINUTE_MS = 60_000;
 /** Requests within this time are saved as one entry. */
@@ -27,7 +27,7 @@ export class Pace {
 
   /** `most`: requests per minute. */
   constructor(clock: Clock, most: number, { sent, step }: SavedPace = { sent: [], step: 1 }) {
-    const { now, wall } = momentOf(clock);
+    const [now, wall] = [clock.now(), clock.wall()];
     this.#clock = clock;
     this.#most = most;
     this.#step = step;
@@ -35,7 +35,7 @@ export class Pace {
   }
 
   get saved(): SavedPace {
-    const { now, wall } = momentOf(this.#clock);
+    const [now, wall] = [this.#clock.now(), this.#clock.wall()];
     const sent = this.#ofMinute.map(({ at, calls }) => ({ at: at + wall - now, calls }));
     return { step: this.#step, sent };
   }

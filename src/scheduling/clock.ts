@@ -13,19 +13,6 @@ export interface Clock {
   after(ms: number, task: () => void): () => void;
 }
 
-/** A time on both clocks of a process. */
-export interface Moment {
-  /** Monotonic, in milliseconds. */
-  readonly now: number;
-  /** Milliseconds since the epoch. */
-  readonly wall: number;
-}
-
-/** The current time on both clocks. */
-export function momentOf(clock: Clock): Moment {
-  return { now: clock.now(), wall: clock.wall() };
-}
-
 /** Resolves after this time, in milliseconds. */
 export function pause(clock: Clock, ms: number): Promise<void> {
   return new Promise((resolve) => void clock.after(ms, resolve));

@@ -1,7 +1,7 @@
 import type { GraphQLFormattedError, GraphQLSchema } from 'graphql';
 import type { Viewer } from '../../auth/viewer.ts';
 import { GatewayError, type UpstreamName } from '../../errors.ts';
-import { type Clock, momentOf } from '../../scheduling/clock.ts';
+import type { Clock } from '../../scheduling/clock.ts';
 import type { OperationPlan } from '../../upstream/dry-run/dry-run.ts';
 import type { JobProgress, JobRecord } from '../job.ts';
 import type { JobOperations, JobResult } from '../job-operations.ts';
@@ -174,7 +174,7 @@ function progressAfter(
 
 /** When the oldest and the newest data of a result were requested, in milliseconds since 1970; `null` without data. */
 function spanOf({ receipt }: JobResult, clock: Clock): Pick<JobProgress, 'newest' | 'oldest'> {
-  const { now, wall } = momentOf(clock);
+  const [now, wall] = [clock.now(), clock.wall()];
   const times = receipt.ingredients.served.map(({ stamp }) => wall - (now - stamp.storedAt));
   if (times.length === 0) return { oldest: null, newest: null };
   return { oldest: Math.min(...times), newest: Math.max(...times) };

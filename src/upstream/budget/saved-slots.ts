@@ -1,5 +1,5 @@
 import type { AtOnce } from '../../scheduling/at-once.ts';
-import { type Clock, type Moment, momentOf } from '../../scheduling/clock.ts';
+import type { Clock } from '../../scheduling/clock.ts';
 import type { StoreError } from '../../store/engine.ts';
 import type { Store } from '../../store/store.ts';
 import { CO_TENANT_REMEMBERED_WINDOWS } from './law/caution.ts';
@@ -88,7 +88,7 @@ export class SavedSlots {
   /** Of a store in which nothing is saved yet. */
   constructor(options: SavedSlotsOptions) {
     const { clock, store } = options;
-    const { now, wall } = momentOf(clock);
+    const [now, wall] = [clock.now(), clock.wall()];
     this.#options = options;
     this.#startedAt = now;
     this.#knownSince =
@@ -134,11 +134,11 @@ export class SavedSlots {
 
   #begin(key: string, timeoutMs: number, lengthy: boolean, callerClass?: string): SavedSlot {
     const { clock, keepMs, store } = this.#options;
-    const moment = momentOf(clock);
-    this.#expire(this.#ended, moment.now - keepMs - MARGIN_MS);
+    const now = clock.now();
+    this.#expire(this.#ended, now - keepMs - MARGIN_MS);
     const row = this.#newRow(key);
-    const leaveBy = moment.now + timeoutMs;
-    this.#put(row, lengthy ? NaN : leaveBy + timeoutMs, callerClass, moment);
+    const leaveBy = now + timeoutMs;
+    this.#put(row, lengthy ? NaN : leaveBy + timeoutMs, callerClass);
     return {
       leaveBy,
       ended: () => this.#putTime(this.#ended, row, clock.now(), callerClass),
@@ -179,16 +179,16 @@ export class SavedSlots {
     return `${SLOTS.from}${key}/${this.#rows}`;
   }
 
-  #put(row: string, at: number, callerClass?: string, moment?: Moment): void {
+  #put(row: string, at: number, callerClass?: string): void {
     const { store } = this.#options;
-    const clockRow = this.#clockRow(moment);
     const time = String(Math.round(at));
     store.put(row, callerClass === undefined ? time : `${time} ${callerClass}`);
-    store.put(CLOCK, clockRow);
+    store.put(CLOCK, this.#clockRow());
   }
 
-  #clockRow({ now, wall }: Moment = momentOf(this.#options.clock)): string {
-    return `${now} ${wall} ${this.#knownSince} ${this.#options.store.knownSince}`;
+  #clockRow(): string {
+    const { clock, store } = this.#options;
+    return `${clock.now()} ${clock.wall()} ${this.#knownSince} ${store.knownSince}`;
   }
 
   /** Reads the rows, and writes them with the times of this process. */
@@ -222,7 +222,8 @@ export class SavedSlots {
   #converter(saved: Buffer | null): (time: string) => number {
     const times = String(saved).split(' ').map(parseFloat);
     const [then = NaN, wallThen = NaN, since = NaN, storeSince = NaN] = times;
-    const { now, wall } = momentOf(this.#options.clock);
+    const { clock } = this.#options;
+    const [now, wall] = [clock.now(), clock.wall()];
     // A wall clock that was set back must not free slots: then no time is assumed to have passed.
     const shift = now - Math.max(0, wall - wallThen) - then;
     if (storeSince === this.#options.store.knownSince) this.#knownSince = since + shift;

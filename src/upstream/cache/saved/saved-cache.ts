@@ -1,5 +1,5 @@
 import { inBackground } from '../../../scheduling/at-once.ts';
-import { type Clock, momentOf } from '../../../scheduling/clock.ts';
+import type { Clock } from '../../../scheduling/clock.ts';
 import { loopTurns } from '../../../scheduling/loop-turns.ts';
 import type { Store } from '../../../store/store.ts';
 import type { KeyedRead, Read } from '../../request.ts';
@@ -141,7 +141,8 @@ export class SavedCache {
   #find(sealing: KeySealing, name: string): Answer | undefined {
     const found = this.#keys.get(sealing.name)?.entries.get(name);
     if (!found) return undefined;
-    const { now, wall } = momentOf(this.#options.clock);
+    const { clock } = this.#options;
+    const [now, wall] = [clock.now(), clock.wall()];
     const { storedAt, until } = found;
     const row = rowOf(found.row, 4);
     const [, , generation = 0, bytes = 0] = row.numbers;
@@ -243,7 +244,7 @@ export class SavedCache {
     const { cache, clock, maxBytes, store } = this.#options;
     if (cache.peek(key)?.entry !== entry) return;
     const { freshness, stamp, value } = entry;
-    const { now, wall } = momentOf(clock);
+    const [now, wall] = [clock.now(), clock.wall()];
     // Rounded, so that no entry appears to be younger than it is.
     const storedAt = Math.floor(wall - (now - stamp.storedAt));
     const { ttlMs, staleIfErrorMs, staleWhileRevalidateMs } = freshness;
