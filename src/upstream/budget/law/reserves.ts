@@ -50,12 +50,6 @@ interface Needs {
   readonly more?: number;
 }
 
-/** The slots of a class in the window. */
-interface ClassSlots {
-  count: number;
-  readonly callers: Map<string, number>;
-}
-
 /** Which free slots a caller leaves to others, at one moment of a purged document, which does not change meanwhile. */
 export class Reserves {
   readonly #b: KeyBudget;
@@ -65,7 +59,7 @@ export class Reserves {
   readonly #newcomers: number;
   readonly #writes: number;
   /** Counted when they are first needed. */
-  #counted: ReadonlyMap<string, ClassSlots> | undefined;
+  #counted: ReadonlyMap<string, number> | undefined;
   #freeing: readonly CountingSlots[] | undefined;
   #needs: Needs | undefined;
   readonly #quotas = new Map<string, QuotaUse | null>();
@@ -169,40 +163,39 @@ export class Reserves {
    * of callers that share the window.
    */
   #sharesOf(caller: string, more: number): { readonly shares: number; readonly callers: number } {
+    const slots = this.#slotsByCaller();
     const name = classOf(caller);
-    const classes = new Map(this.#classes());
-    const own = classes.get(name) ?? { count: 0, callers: new Map<string, number>() };
-    classes.set(name, own);
-    let [weights, others] = [0, own.callers.has(caller) ? -1 : 0];
-    for (const [each, { callers }] of classes) {
-      weights += this.#weightOf(each);
-      others += callers.size;
+    const classes = new Set([name]);
+    let [ofClass, sharing] = [more, slots.has(caller) ? 0 : 1];
+    const callers = slots.size + sharing;
+    for (const [each, count] of slots) {
+      classes.add(classOf(each));
+      if (classOf(each) !== name) continue;
+      ofClass += count;
+      sharing += 1;
     }
+    let weights = 0;
+    for (const each of classes) weights += this.#weightOf(each);
     const ofOneClass = weights / this.#weightOf(name);
-    const sharing = (own.callers.size + (own.callers.has(caller) ? 0 : 1)) * ofOneClass;
-    const ofCaller = ((own.callers.get(caller) ?? 0) + more) * Math.max(LEAST_SHARING, sharing);
+    const own = ((slots.get(caller) ?? 0) + more) * Math.max(LEAST_SHARING, sharing * ofOneClass);
     // One class alone has the whole window.
-    const ofClass = ofOneClass > 1 ? (own.count + more) * ofOneClass : 0;
-    return { shares: Math.max(ofCaller, ofClass) / this.#b.limit, callers: others + 1 };
+    const most = classes.size > 1 ? Math.max(own, ofClass * ofOneClass) : own;
+    return { shares: most / this.#b.limit, callers };
   }
 
   #weightOf(name: string): number {
     return weightOf(this.#rules, name) || WITHOUT_WEIGHT;
   }
 
-  /** The slots in the window, by class. */
-  #classes(): ReadonlyMap<string, ClassSlots> {
+  /** Number of slots in the window of each caller, without those of the lane `bulk`. */
+  #slotsByCaller(): ReadonlyMap<string, number> {
     if (this.#counted) return this.#counted;
-    const classes = new Map<string, ClassSlots>();
+    const counts = new Map<string, number>();
     for (const { bulk, caller } of [...this.#b.held, ...this.#b.answered]) {
-      if (caller === undefined || bulk) continue;
-      const of = classes.get(classOf(caller)) ?? { count: 0, callers: new Map<string, number>() };
-      classes.set(classOf(caller), of);
-      of.count += 1;
-      of.callers.set(caller, (of.callers.get(caller) ?? 0) + 1);
+      if (caller !== undefined && !bulk) counts.set(caller, (counts.get(caller) ?? 0) + 1);
     }
-    this.#counted = classes;
-    return classes;
+    this.#counted = counts;
+    return counts;
   }
 
   /** The slots that become free, in the order of time. */
