@@ -57,7 +57,6 @@ it('classes', async () => {
         unit: ' %',
         digits: 1,
         target: { atLeast: 96 },
-        note: percent === 'on' ? 'one slot stays free for newcomers' : '',
       },
       {
         label: `${kind}: requests in the usage, less those that the API received`,

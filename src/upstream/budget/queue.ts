@@ -36,8 +36,6 @@ type MayGo<W> = (entry: W) => boolean;
 
 /** Number of writes in a row of a class that go before its next waiting read. */
 const WRITES_IN_A_ROW = 3;
-/** Number of slots that a class gets later at most, because others went while it waited. */
-const MOST_OWED = 20;
 const WRITE_FIRST = ['write', 'interactive'] as const;
 const READ_FIRST = ['interactive', 'write'] as const;
 const BULK = ['bulk'] as const;
@@ -66,8 +64,7 @@ interface ClassLines<W extends Waiting> {
  * The waiting entries, in the order in which the law grants slots: the classes of callers by weight, in each writes before
  * reads, and in each lane its callers equally; then refreshes, then the lane `bulk`, in which classes take equal turns.
  * Implements: start-time fair queueing. Each slot moves the tag of its class on by the inverse of the weight, and the
- * class with the lowest tag is next. A class that begins to wait starts at the tag of the latest slot. One that waits
- * keeps its tag while slots that it may not have go to others, so that it gets as many later.
+ * class with the lowest tag is next. A class that begins to wait starts at the tag of the latest slot.
  */
 export class Queue<W extends Waiting> {
   /** Number of waiting entries in each lane. */
@@ -120,10 +117,7 @@ export class Queue<W extends Waiting> {
       this.#refreshes.add(entry);
       return;
     }
-    const of = this.#of(caller);
-    const turns = turnsOf(of, lane);
-    if (!waits(of, turns)) of.tags[turns] = Math.max(of.tags[turns], this.#latest[turns]);
-    const line = of.lines[lane];
+    const line = this.#of(caller).lines[lane];
     line.size += 1;
     if (again) line.again.push(entry);
     else line.callers.add(entry, [caller]);
@@ -162,10 +156,7 @@ export class Queue<W extends Waiting> {
   }
 
   #take(turns: Turns, mayGo: MayGo<W>): W | undefined {
-    const tagOf = ({ tags, weight }: ClassLines<W>): number => {
-      const owed = MOST_OWED / (turns === 'weighted' ? weight : 1);
-      return Math.max(tags[turns], this.#latest[turns] - owed);
-    };
+    const tagOf = ({ tags }: ClassLines<W>): number => Math.max(tags[turns], this.#latest[turns]);
     const all = [...this.#classes.values()];
     for (const of of all.sort((one, other) => tagOf(one) - tagOf(other))) {
       if (turns !== 'bulk' && of.weight > 0 !== (turns === 'weighted')) continue;
@@ -176,7 +167,7 @@ export class Queue<W extends Waiting> {
         const entry = line.size > 0 ? takeFrom(line, mayGo) : undefined;
         if (!entry) continue;
         this.sizes[lane] -= 1;
-        this.#latest[turns] = Math.max(tag, this.#latest[turns]);
+        this.#latest[turns] = tag;
         of.tags[turns] = tag + (turns === 'weighted' ? 1 / of.weight : 1);
         const readsWait = lane === 'write' && of.lines.interactive.size > 0;
         if (lane !== 'bulk') of.writesInARow = readsWait ? of.writesInARow + 1 : 0;
@@ -197,17 +188,6 @@ export class Queue<W extends Waiting> {
     this.#classes.set(name, of);
     return of;
   }
-}
-
-/** The turns that a class shares with others in a lane. */
-function turnsOf({ weight }: ClassLines<Waiting>, lane: Exclude<Lane, 'refresh'>): Turns {
-  if (lane === 'bulk') return 'bulk';
-  return weight > 0 ? 'weighted' : 'without';
-}
-
-function waits({ lines }: ClassLines<Waiting>, turns: Turns): boolean {
-  if (turns === 'bulk') return lines.bulk.size > 0;
-  return lines.write.size + lines.interactive.size > 0;
 }
 
 /** Takes the next entry of a line that may go. */

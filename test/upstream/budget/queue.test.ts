@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { callerInClass } from '../../../src/upstream/budget/law/callers.ts';
 import { accepted } from '../../../src/upstream/budget/law/caution.ts';
 import { claimSlots } from '../../../src/upstream/budget/law/claim.ts';
 import {
@@ -49,21 +48,6 @@ class Turns {
 }
 
 describe('The queue', () => {
-  test('gives a class that had to leave slots to others as many later, about 20 at most', () => {
-    const turnsFor = (left: number): number => {
-      const queue = new Queue<Named>();
-      const [early, late] = [callerInClass('a', 'early'), callerInClass('a', 'late')];
-      for (let n = 0; n < 100; n += 1) {
-        for (const caller of [early, late]) queue.add(job(caller, 'interactive', caller));
-      }
-      for (let n = 0; n < left; n += 1) queue.take(({ caller }) => caller === early);
-      let turns = 0;
-      while (queue.take(() => true)?.caller === late) turns += 1;
-      return turns;
-    };
-    expect([1, 10, 50, 90].map(turnsFor)).toEqual([1, 10, 21, 21]);
-  });
-
   test('serves writes, then reads, then refreshes', () => {
     const queue = new Turns(job('f', 'refresh'), job('r'), job('w', 'write'));
     expect(queue.drain()).toEqual(['w', 'r', 'f']);
