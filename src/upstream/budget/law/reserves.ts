@@ -22,10 +22,10 @@ const LENT_WINDOWS = 1 / 4;
 
 /**
  * A job leaves this many standard deviations of the use of others, beyond what it is expected to be. If callers use 60 %
- * of 30 requests at random, 5 % of their reads wait then, and jobs get 55 % of the rest; with none, half of the reads
+ * of 30 requests at random, 3 % of their reads wait then, and jobs get 50 % of the rest; with none, half of the reads
  * would wait. At an even pace, no read waits, and jobs get 91 % of the rest.
  */
-const DEVIATIONS = 1.5;
+const DEVIATIONS = 1.75;
 
 /** A caller that is alone, or beside one other, has the share of one beside two: its burst leaves the reserves. */
 const LEAST_SHARING = 3;
