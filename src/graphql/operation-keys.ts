@@ -63,15 +63,18 @@ export function keysOfOperation(sent: SentOperation, header: string | null): Key
   return keys.size === 0 ? null : new KeyedFields(keys);
 }
 
+/** The fields of a root type that an operation executes, in their order, and its coerced variables. */
+interface ExecutedFields {
+  readonly coerced: Record<string, unknown>;
+  /** The nodes of each field by its response name. */
+  readonly fields: ReadonlyMap<string, readonly FieldNode[]>;
+}
+
 /** `null` for invalid variables. */
 function executedFields(
   { document, operation, schema, variables }: SentOperation,
   type: GraphQLObjectType,
-): {
-  readonly coerced: Record<string, unknown>;
-  /** The nodes of each field by its response name. */
-  readonly fields: ReadonlyMap<string, readonly FieldNode[]>;
-} | null {
+): ExecutedFields | null {
   const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variables);
   if (!coerced) return null;
   const { fields } = collectFields(

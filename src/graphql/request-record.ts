@@ -8,6 +8,12 @@ import type { LiveStream } from '../live/stream.ts';
 import type { OperationRecord } from '../observe/events.ts';
 import type { Receipt, ReceiptSummary } from '../upstream/receipt.ts';
 
+/** What Node gave, when the request came over a socket; absent when it came through `fetch`. */
+interface SocketContext {
+  readonly req?: IncomingMessage;
+  readonly res?: ServerResponse;
+}
+
 /** What a plugin has learned of a request, for its own later hooks and for the other plugins. */
 export interface RequestRecord {
   /** The decisions of the door about it. */
@@ -32,20 +38,23 @@ export interface RequestRecord {
   /** The key of its response, if it came by the fast path; `null` if that is not remembered. */
   readonly answerKey: string | null;
   /** The ingredients of its response, once it is known that it can be remembered. */
-  remembering: {
-    readonly key: string;
-    readonly receipt: Receipt;
-    /** The whole response, once it is complete. */
-    result: object | null;
-    /** Of the cache, when the execution began. */
-    readonly version: number;
-  } | null;
+  remembering: Remembering | null;
   /** Releases the memory of its body when no part of the request is stored any more. */
   letGoOfBody: () => void;
   /** The events of its response, if it is a live query. */
   live: LiveStream | null;
   /** What is observed of it; `null` for a preflight, which is not an operation. */
   observation: Observation | null;
+}
+
+/** An operation whose response may be remembered. */
+interface Remembering {
+  readonly key: string;
+  readonly receipt: Receipt;
+  /** The whole response, once it is complete. */
+  result: object | null;
+  /** Of the cache, when the execution began. */
+  readonly version: number;
 }
 
 /** What is known of an operation while it runs. */
@@ -67,10 +76,7 @@ export interface Observation {
 }
 
 /** What Yoga hands to every hook: one object per request. */
-export interface ServerContext {
-  /** What Node gave; absent when the request came through `fetch`. */
-  readonly req?: IncomingMessage;
-  readonly res?: ServerResponse;
+export interface ServerContext extends SocketContext {
   /** Absent when the request came through `fetch`. */
   readonly admission?: Admission;
   /** As in its response; absent if the request came through `fetch`. */

@@ -27,6 +27,13 @@ const MAX_LINES = 300;
 /** Maximum number of ids in all `nodes` of an operation: each costs several times as much as a row of a list. */
 const MAX_IDS = 5000;
 
+/** An operation of a valid document. */
+interface CheckedOperation {
+  readonly schema: GraphQLSchema;
+  readonly document: DocumentNode;
+  readonly operation: OperationDefinitionNode;
+}
+
 /** Reads the texts of operations for all paths, within their limits. */
 export class OperationTexts {
   readonly #limits: OperationLimits & DocumentLimits;
@@ -67,15 +74,7 @@ export class OperationTexts {
    * @throws GatewayError `OPERATION_TOO_EXPENSIVE` for too many rows or ids.
    */
   check(
-    {
-      schema,
-      document,
-      operation,
-    }: {
-      readonly schema: GraphQLSchema;
-      readonly document: DocumentNode;
-      readonly operation: OperationDefinitionNode;
-    },
+    { schema, document, operation }: CheckedOperation,
     variables: Readonly<Record<string, unknown>>,
   ): void {
     const input = this.#inputs.get(document) ?? planInput(schema, document);

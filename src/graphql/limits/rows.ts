@@ -40,6 +40,13 @@ interface Occurrence {
   readonly node: FieldNode;
 }
 
+/** The size of an operation. */
+interface AskedFor {
+  readonly rows: number;
+  /** Ids and codes that it wants looked up. */
+  readonly ids: number;
+}
+
 type Variables = Readonly<Record<string, unknown>>;
 
 /**
@@ -53,11 +60,7 @@ export function countRows(
   document: DocumentNode,
   operation: OperationDefinitionNode,
   variables: Variables,
-): {
-  readonly rows: number;
-  /** Ids and codes that it wants looked up. */
-  readonly ids: number;
-} {
+): AskedFor {
   const root = schema.getRootType(operation.operation);
   const count = new RowCount(schema, document, operation, variables);
   const rows = root ? count.below([{ type: root, set: operation.selectionSet }], null) : 0;

@@ -46,25 +46,22 @@ const LONGEST_THROTTLE_MS = 60_000;
 /** After this idle time the system checks whether a viewer is still connected: the sum is one heartbeat. */
 const QUIET_MS = 5000;
 
+/** A request with `@live`. */
+interface AskedLive {
+  readonly schema: GraphQLSchema;
+  readonly document: DocumentNode;
+  readonly operation: OperationDefinitionNode;
+  readonly variables: Readonly<Record<string, unknown>>;
+  readonly execute: (input: ExecutionArgs) => unknown;
+}
+
 /**
  * Opens the event stream of a query with `@live`, if the client's `Accept` names `text/event-stream`; returns
  * whether it did. The query has passed all limits by then; from here on the hub executes it, once for all its
  * viewers. docs/live.md describes the protocol.
  */
 export function openLive(
-  {
-    document,
-    execute,
-    operation,
-    schema,
-    variables,
-  }: {
-    readonly schema: GraphQLSchema;
-    readonly document: DocumentNode;
-    readonly operation: OperationDefinitionNode;
-    readonly variables: Readonly<Record<string, unknown>>;
-    readonly execute: (input: ExecutionArgs) => unknown;
-  },
+  { document, execute, operation, schema, variables }: AskedLive,
   { record, req, viewer }: ServerContext & GraphContext,
   { contexts, hub, maskError }: LiveOptions,
 ): boolean {

@@ -7,6 +7,12 @@ import type { Cache, Hit } from './cache.ts';
 /** The current watchers of an entry. There is at least one. */
 export type Watchers = () => Iterable<string>;
 
+/** A watched entry. */
+interface WatchedThing {
+  /** One for each watch. */
+  readonly watchers: Iterable<Watchers>;
+}
+
 /** An entry and the caller in whose turn it is refreshed. */
 interface Placed<T> {
   readonly caller: string;
@@ -31,6 +37,15 @@ export interface WatchedRoundOptions {
 /** The watched entries, one `Watchers` for each watch. */
 interface WatchedOfKey extends KeyedRead {
   readonly watchers: Iterable<Watchers>;
+}
+
+/** The position of a key in its line. */
+interface LinePlace {
+  readonly place: number;
+  /** The caller whose turn it uses. */
+  readonly caller: string;
+  /** The age that determines its place, as a time on `clock.now()`: the oldest has the first place. */
+  readonly asOf: number;
 }
 
 /** Maximum interval between scans while an entry is due, because a notification may be lost. */
@@ -58,16 +73,7 @@ export class WatchedRound {
   readonly #turns = new WatcherTurns();
   /** The entries that were due at the last scan, by partition, in order, and the position of each key. */
   #lines = new Map<string, readonly KeyedRead[]>();
-  #places = new Map<
-    string,
-    {
-      readonly place: number;
-      /** The caller whose turn it uses. */
-      readonly caller: string;
-      /** The age that determines its place, as a time on `clock.now()`: the oldest has the first place. */
-      readonly asOf: number;
-    }
-  >();
+  #places = new Map<string, LinePlace>();
 
   constructor(options: WatchedRoundOptions) {
     this.#options = options;
@@ -204,7 +210,7 @@ class WatcherTurns {
    * Orders a line by the turns of callers, each with its first entry. An entry with several watchers takes the
    * turn of the first of them.
    */
-  order<T extends Pick<WatchedOfKey, 'watchers'>>(line: readonly T[]): Placed<T>[] {
+  order<T extends WatchedThing>(line: readonly T[]): Placed<T>[] {
     const firsts = new Map<Watchers, string>();
     const queues = new Map<string, Placed<T>[]>();
     for (const of of line) {

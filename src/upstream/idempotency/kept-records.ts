@@ -73,6 +73,13 @@ export interface KeptRecord {
   bytes: number;
 }
 
+/** The records of one caller. */
+interface Scope {
+  bytes: number;
+  /** The oldest first. */
+  readonly records: Set<KeptRecord>;
+}
+
 interface KeptOptions {
   readonly store: Store;
   readonly maxBytes: number;
@@ -87,14 +94,7 @@ interface KeptOptions {
 export class KeptRecords implements Iterable<KeptRecord> {
   readonly #options: KeptOptions;
   readonly #records = new Map<string, KeptRecord>();
-  readonly #scopes = new Map<
-    string,
-    {
-      bytes: number;
-      /** The oldest first. */
-      readonly records: Set<KeptRecord>;
-    }
-  >();
+  readonly #scopes = new Map<string, Scope>();
   #bytes = 0;
 
   constructor(options: KeptOptions) {

@@ -54,7 +54,7 @@ export function* findPlace<R extends Row>(
 
 /** The page with a position of a list as it was counted before, and one that shows the page size. */
 function* formerPage<R extends Row>(
-  position: Pick<Cursor, 'index' | 'page' | 'perPage'>,
+  position: PagedIndex,
   pages: Pages<R>,
 ): Steps<{ page: ListPage<R>; place: Place; sample: ListPage<R> }> {
   let place = rebase(position, pages.perPage ?? position.perPage);
@@ -72,15 +72,7 @@ function* formerPage<R extends Row>(
 function placeInRun<R extends Row>(
   cursor: Cursor,
   side: Side,
-  {
-    page,
-    pages,
-    run: { from, to },
-  }: {
-    readonly page: ListPage<R>;
-    readonly pages: Pages<R>;
-    readonly run: { readonly from: number; readonly to: number };
-  },
+  { page, pages, run: { from, to } }: InRun<R>,
 ): Place {
   const former = { page: 1, index: cursor.index - from };
   const anchor = new Anchor(cursor, side, former, pages, page.perPage);
@@ -89,6 +81,12 @@ function placeInRun<R extends Row>(
   if (found) return { page: 1, index: from + found.index };
   // Of the rows with this value, those named by the cursor are gone: rather all others again than none of them.
   return { page: 1, index: side === 'after' ? from : to };
+}
+
+interface InRun<R extends Row> {
+  readonly page: ListPage<R>;
+  readonly pages: Pages<R>;
+  readonly run: { readonly from: number; readonly to: number };
 }
 
 /**
@@ -259,6 +257,9 @@ class Anchor<R extends Row> {
 function upFrom(first: number, count: number): number[] {
   return Array.from({ length: Math.max(0, count) }, (_, index) => first + index);
 }
+
+/** A position, and the page size that it refers to. */
+type PagedIndex = Pick<Cursor, 'index' | 'page' | 'perPage'>;
 
 /** A position in pages of another size. */
 function rebase(

@@ -26,6 +26,12 @@ interface KeyOptions {
   readonly onRefused: () => void;
 }
 
+/** Requests of one key between two rejections. */
+interface Era {
+  inFlight: number;
+  over: boolean;
+}
+
 /**
  * Records for each key whether the upstream has accepted it. Entries read with a caller's own key are removed as soon as
  * the key is rejected. Entries read with the gateway's own key are kept, and served while they are fresh; older ones
@@ -40,13 +46,7 @@ export class KeyAuthorization {
   /** Since when the last result of one of the gateway's own keys is a rejection, by partition, on `clock.now()`. */
   readonly #refused = new Map<string, number>();
   /** The requests sent since the last rejection of a key, by partition, if any is in flight. */
-  readonly #eras = new Map<
-    string,
-    {
-      inFlight: number;
-      over: boolean;
-    }
-  >();
+  readonly #eras = new Map<string, Era>();
 
   constructor(keys: Keys, forget: ForgetKey, options: KeyOptions) {
     this.#keys = keys;

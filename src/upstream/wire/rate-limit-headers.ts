@@ -5,6 +5,16 @@ import { parseTimestamp } from '../decode/timestamp.ts';
 
 type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
+/** The rate limit in the headers of a response; each member is `null` if it is missing. */
+export interface RateLimitReading {
+  /** Requests per window. */
+  readonly limit: number | null;
+  /** Requests left in this window. */
+  readonly remaining: number | null;
+  /** When the window ends, in milliseconds since the epoch. */
+  readonly resetAtMs: number | null;
+}
+
 /** The information of one response about the budget of its key. */
 export interface Feedback {
   /** Requests per window that the upstream announces. */
@@ -46,14 +56,7 @@ export function readRateLimit(
     readonly timeZone: string;
     readonly windowMs?: number | undefined;
   },
-): {
-  /** Requests per window. */
-  readonly limit: number | null;
-  /** Requests left in this window. */
-  readonly remaining: number | null;
-  /** When the window ends, in milliseconds since the epoch. */
-  readonly resetAtMs: number | null;
-} | null {
+): RateLimitReading | null {
   const limit = readCount(headers, 'limit');
   const remaining = readCount(headers, 'remaining');
   const reset = readHeader(headers, 'x-ratelimit-reset') ?? readHeader(headers, 'ratelimit-reset');

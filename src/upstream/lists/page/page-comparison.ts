@@ -64,6 +64,14 @@ interface ReceivedRows<R extends Row> {
   readonly rows: readonly R[];
 }
 
+/** What two adjacent pages show of each other. */
+interface Contradiction {
+  /** Whether the first one is the older one, which is to be read again. */
+  readonly isFirst: boolean;
+  /** Whether rows that were there all along can be between the pages. Otherwise only newer ones are missing. */
+  readonly isTorn: boolean;
+}
+
 /**
  * Compares two adjacent pages; null if they fit.
  *
@@ -77,12 +85,7 @@ function compare<R extends Row>(
   page: ReceivedRows<R>,
   next: ReceivedRows<R>,
   identities: (rows: readonly R[]) => readonly string[],
-): {
-  /** Whether the first one is the older one, which is to be read again. */
-  readonly isFirst: boolean;
-  /** Whether rows that were there all along can be between the pages. Otherwise only newer ones are missing. */
-  readonly isTorn: boolean;
-} | null {
+): Contradiction | null {
   const [a, b] = [page.arrival, next.arrival];
   if (!a || !b || a.at === b.at) return null;
   const isFirst = a.at < b.at;
