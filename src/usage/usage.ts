@@ -90,9 +90,8 @@ export class Usage implements EventReader {
       upstream,
       resource,
       callerClass: callerClass ?? REFRESHES,
-      ...(caller === null
-        ? { caller: REFRESHES, operation: REFRESHES }
-        : this.#shown(caller, operation)),
+      caller: caller === null ? REFRESHES : this.#shown(caller),
+      operation: caller === null ? REFRESHES : this.#shown(operation),
       calls: 1,
       saved: 0,
     });
@@ -109,11 +108,12 @@ export class Usage implements EventReader {
   }
 
   saved({ caller, callerClass, kinds, operation, times }: EventRows['saved']): void {
-    const usage = this.#ofToday();
     const key = {
       callerClass: callerClass ?? DEFAULT_CLASS,
-      ...this.#shown(caller, operation ?? UNNAMED),
+      caller: this.#shown(caller),
+      operation: this.#shown(operation ?? UNNAMED),
     };
+    const usage = this.#ofToday();
     for (const { count, resource, upstream } of kinds) {
       usage.add({ ...key, upstream, resource, calls: 0, saved: count * times });
     }
@@ -137,7 +137,7 @@ export class Usage implements EventReader {
     }
     this.#options.events.emit('look', null);
     const sums = new UsageSums(by, MOST_GROUPS);
-    const only = caller === undefined ? null : this.#shown(caller, '').caller;
+    const only = caller === undefined ? null : this.#shown(caller);
     const today = this.#today;
     const add = (day: number, row: UsageRow): void => {
       if (only === null || row.caller === only) sums.add(day, row);
@@ -206,14 +206,9 @@ export class Usage implements EventReader {
     this.#options.store.clear({ from: keyOf(0), to: keyOf(this.#today.day - KEPT_DAYS + 1) });
   }
 
-  /** Names as they are counted: short, on one line, and without secrets. */
-  #shown(caller: string, operation: string): Pick<UsageRow, 'caller' | 'operation'> {
-    const { scrub } = this.#options;
-    const [by, of] = [scrub(caller), scrub(operation)];
-    return {
-      caller: copiedName(by).replace(/\s+/g, ' '),
-      operation: copiedName(of).replace(/\s+/g, ' '),
-    };
+  /** A name as it is counted: short, on one line, and without secrets. */
+  #shown(name: string): string {
+    return copiedName(this.#options.scrub(name)).replace(/\s+/g, ' ');
   }
 }
 

@@ -40,7 +40,7 @@ export function emitOperation(
 ): void {
   const { caller, codes, name, receipt, status, type } = running;
   // One that is refused before its execution has its class too: agents send many of those.
-  const callerClass = receipt?.asker ? receipt.asker.callerClass : shownClass(viewer?.callerClass);
+  const callerClass = shownClass(viewer?.callerClass);
   const cost = summary ?? receipt?.summary;
   const failed = codes.size > 0 || status >= 400;
   const answered = failed ? (running.hasData ? 'partial' : 'failed') : 'ok';

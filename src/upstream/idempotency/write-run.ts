@@ -178,8 +178,7 @@ export class WriteRun<T> {
 
   /** A request has its slot, and is sent as soon as that and the record are saved. */
   leaving(): void {
-    const { records } = this.#world;
-    const { now } = records;
+    const { now } = this.#world.records;
     const before = this.ambiguity;
     this.#before = before;
     this.ambiguity = {
@@ -192,7 +191,7 @@ export class WriteRun<T> {
     };
     this.#isUnderWay = true;
     this.isLost = false;
-    if (this.#record) records.save(this.#record, { kind: 'ambiguous', ambiguity: this.ambiguity });
+    this.#save({ kind: 'ambiguous', ambiguity: this.ambiguity });
   }
 
   /**
@@ -207,7 +206,7 @@ export class WriteRun<T> {
     this.ambiguity = this.#before;
     this.#isUnderWay = false;
     // A crash may lose that.
-    if (this.#record) this.#world.records.save(this.#record, this.#foundState);
+    this.#save(this.#foundState);
   }
 
   /** It has its response, before the caller has it. */
@@ -279,11 +278,12 @@ export class WriteRun<T> {
   #over(state: KeptRecord['state']): void {
     if (this.isOver) return;
     this.isOver = true;
-    const { records } = this.#world;
-    if (this.#record) {
-      records.save(this.#record, state);
-      records.handBack(this.#record);
-    }
+    this.#save(state);
+    if (this.#record) this.#world.records.handBack(this.#record);
     for (const unlock of this.#locks) unlock();
+  }
+
+  #save(state: KeptRecord['state']): void {
+    if (this.#record) this.#world.records.save(this.#record, state);
   }
 }

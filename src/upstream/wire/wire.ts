@@ -2,7 +2,7 @@ import type { Credential } from '../../auth/credential.ts';
 import type { GatewayError, UpstreamName } from '../../errors.ts';
 import type { EventStream } from '../../observe/event-stream.ts';
 import type { Asker, RequestOrigin, UpstreamOutcome } from '../../observe/events.ts';
-import type { AtOnce } from '../../scheduling/at-once.ts';
+import { type AtOnce, andThen } from '../../scheduling/at-once.ts';
 import type { StoreError } from '../../store/engine.ts';
 import type { Call } from '../request.ts';
 import { Breaker } from './breaker.ts';
@@ -106,7 +106,6 @@ export class Wire {
   ): Promise<SentOutcome<T>> {
     const { rateLimit } = this.#options;
     const kind = kindOf(call);
-    const resource = resourceOf(call);
     const openMs = this.#breaker.openMsFor(kind);
     if (openMs > 0) {
       const error = outOfOrder(this.#upstream, openMs);
@@ -114,7 +113,7 @@ export class Wire {
     }
     // The duration of a stream depends on its sender.
     const departure = this.#breaker.leaving(kind, call.stream === undefined);
-    const sent = this.#observed({ call, kind, resource }, credential, departing, leave);
+    const sent = this.#observed({ call, kind }, credential, departing, leave);
     // A bug of the gateway reveals nothing about the upstream, and must not leave the breaker half-open.
     sent.catch(() => departure.ended());
     const judged = sent.then((answered) => {
@@ -156,26 +155,21 @@ export class Wire {
 
   /** `exchange`, with events at its start and end. */
   #observed<T>(
-    {
-      call,
-      kind,
-      resource,
-    }: { readonly call: SentCall<T>; readonly kind: string; readonly resource: string },
+    { call, kind }: { readonly call: SentCall<T>; readonly kind: string },
     credential: Credential,
     { asker, caller, callerClass, lane, operation, renews, sharedWith }: Departing,
     { mayLeave, saved }: Leave,
   ): Promise<Exchanged<T>> {
     const { clock, events } = this.#options;
-    const exchanges = async (leaves: () => boolean): Promise<Exchanged<T>> => {
-      const saving = saved();
-      const may = saving instanceof Promise ? await saving : saving;
-      return may ? exchange(this.#options, call, credential.secret, leaves) : UNSENT;
-    };
+    const exchanges = async (leaves: () => boolean): Promise<Exchanged<T>> =>
+      andThen(saved(), (may): AtOnce<Exchanged<T>> => {
+        return may ? exchange(this.#options, call, credential.secret, leaves) : UNSENT;
+      });
     if (!events) return exchanges(mayLeave);
     const request = {
       upstream: this.#upstream,
       method: call.method,
-      resource,
+      resource: resourceOf(call),
       operation,
       asker,
       caller,
