@@ -1,5 +1,5 @@
 import type { Credential } from '../../auth/credential.ts';
-import type { AtOnce } from '../../scheduling/at-once.ts';
+import { type AtOnce, andThen } from '../../scheduling/at-once.ts';
 import type { Hit } from '../cache/cache.ts';
 import type { Client } from '../client.ts';
 import type { Access, Looking } from '../operation.ts';
@@ -65,14 +65,9 @@ export class Lists {
     const { outline } = asked;
     const read = outline.read(list, { number, size: this.pageSize }, more);
     // If it throws, nothing was requested.
-    const page = this.client.read(read, access);
-    if (page instanceof Promise) return this.#arrives(asked, this.#newer(asked, page, more));
-    if (page !== null && outline.consistency.isOutdated(page)) {
-      const newer = this.#again(asked, more);
-      if (newer instanceof Promise) return this.#arrives(asked, newer);
-      this.#note(asked);
-      return this.#arrived(asked, newer);
-    }
+    const reading = this.client.read(read, access);
+    const page = andThen(reading, (found) => this.#newer(asked, found, more));
+    if (page instanceof Promise) return this.#arrives(asked, page);
     this.#note(asked);
     return this.#arrived(asked, page);
   }
@@ -137,24 +132,16 @@ export class Lists {
   }
 
   /** A page, or its newer version if it is outdated. */
-  async #newer<R extends Row>(
-    asked: AskedPage<R>,
-    reading: Promise<Page<R> | null>,
-    more: PageReadOptions,
-  ): Promise<Page<R> | null> {
-    const page = await reading;
-    const isOutdated = page !== null && asked.outline.consistency.isOutdated(page);
-    return isOutdated ? this.#again(asked, more) : page;
-  }
-
-  /** Reads an outdated page again. */
-  #again<R extends Row>(
+  #newer<R extends Row>(
     { list, number, access, outline }: AskedPage<R>,
+    page: Page<R> | null,
     more: PageReadOptions,
   ): AtOnce<Page<R> | null> {
-    const page = { number, size: this.pageSize };
-    const reading = this.client.read(outline.read(list, page, { ...more, reload: true }), access);
-    outline.consistency.spend();
+    const { consistency } = outline;
+    if (page === null || !consistency.isOutdated(page)) return page;
+    const again = outline.read(list, { number, size: this.pageSize }, { ...more, reload: true });
+    const reading = this.client.read(again, access);
+    consistency.spend();
     return reading;
   }
 
