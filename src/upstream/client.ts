@@ -155,9 +155,14 @@ export class Client {
   /** A read with its cache key. */
   keyed<T>(read: Read<T>, credential: Credential): KeyedRead<T> {
     const { page } = read;
-    if (page?.keyed?.credential === credential) return page.keyed;
-    const scope = scopeOf(this.upstream, credential.partition);
-    const of = { read, key: cacheKey(scope, read, this.#options.digest), credential };
+    const known = page?.keyed;
+    if (known?.credential === credential) return known;
+    const { partition } = credential;
+    const scope = scopeOf(this.upstream, partition);
+    // Callers with keys of their own have another credential in each request.
+    const isSame = known?.credential.partition === partition;
+    const key = isSame ? known.key : cacheKey(scope, read, this.#options.digest);
+    const of = { read, key, credential };
     if (page) page.keyed = of;
     return of;
   }
