@@ -33,6 +33,8 @@ const FIRST_BACK_OFF_MS = 2000;
 const MAX_BACK_OFF_MS = 120_000;
 /** Maximum number of keys with remembered failures; the one with the oldest failure is removed first. */
 const FAILURES_REMEMBERED = 10_000;
+/** Partitions whose latest scan is remembered; the scan of another is only repeated. */
+const PARTITIONS_REMEMBERED = 10_000;
 /** Watched entries are ranked older by this age: no other entry is ever older. */
 const WATCHED_AGES = 1_000_000;
 
@@ -77,7 +79,7 @@ export class Refresher {
     readonly generation: number;
   }>({ max: FAILURES_REMEMBERED });
   /** When the entries in use in a partition were last scanned, on `clock.now()`. */
-  readonly #checkedAt = new BoundedMap<number>({ max: FAILURES_REMEMBERED });
+  readonly #checkedAt = new BoundedMap<number>({ max: PARTITIONS_REMEMBERED });
   /** The watched entries of this upstream. */
   readonly watches: Watches;
 
