@@ -1,6 +1,7 @@
 import { it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { PLENTY, startWorld, type World } from '../support/gateway.ts';
+import { randomFrom } from '../support/random.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { measureFreshness } from './freshness.ts';
 import { type Figure, percentile, record } from './report/measurement.ts';
@@ -232,7 +233,7 @@ async function people({ exports, load = LOAD, pace }: Scene): Promise<Traffic> {
   const { clock } = world;
   if (exports) await world.add('qr/add', (at) => ({ type: 'text', data: `code ${at}` }), 1200);
   const job: BenchJob | null = exports ? await world.start(STATISTICS) : null;
-  const draw = random(7);
+  const draw = randomFrom(7);
   const everyMs = MINUTE_MS / (LIMIT * load);
   const warmMs = clock.now() + WARM_MINUTES * MINUTE_MS;
   const endMs = warmMs + MINUTES * MINUTE_MS;
@@ -267,13 +268,4 @@ async function people({ exports, load = LOAD, pace }: Scene): Promise<Traffic> {
   await all;
   await world.close();
   return { waits, failed, calls, exported };
-}
-
-/** Numbers from 0 to 1, the same in each run. */
-function random(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
-    return state / 2_147_483_648;
-  };
 }

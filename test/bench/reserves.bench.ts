@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { it } from 'vitest';
 import { formatTokenFile } from '../../src/auth/token-file.ts';
 import { startWorld } from '../support/gateway.ts';
+import { randomFrom } from '../support/random.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { type Figure, percentile, record } from './report/measurement.ts';
 
@@ -131,7 +132,7 @@ async function compete({
     },
     only: 'links',
   });
-  const draw = random(7);
+  const draw = randomFrom(7);
   const seen: Seen[] = [];
   const pending: Promise<void>[] = [];
   let number = 0;
@@ -186,13 +187,4 @@ async function compete({
   await world.close();
   rmSync(folder, { recursive: true });
   return { seen, requests: sent };
-}
-
-/** Numbers from 0 to 1, the same in each run. */
-function random(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
-    return state / 2_147_483_648;
-  };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { used } from '../../../src/upstream/budget/law/slots.ts';
+import { randomFrom } from '../../support/random.ts';
 import { begun, type Want } from './law-world.ts';
 
 const LIMIT = 30;
@@ -24,7 +25,7 @@ interface Outcome {
 /** Nine callers that use 80 % of the limit, at random times, beside a tenth. */
 function besides(tenth: Tenth): Outcome {
   const world = begun(LIMIT, { reserves: RESERVES });
-  const draw = random(7);
+  const draw = randomFrom(7);
   const waiting = new Map<Want, number>();
   const answers: { readonly id: string; readonly at: number }[] = [];
   const everyMs = WINDOW_MS / (LIMIT * 0.8);
@@ -58,15 +59,6 @@ function besides(tenth: Tenth): Outcome {
     steps += 1;
   }
   return { refused: (100 * refused) / asked, used: taken / steps };
-}
-
-/** Numbers from 0 to 1, the same in each run. */
-function random(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
-    return state / 2_147_483_648;
-  };
 }
 
 describe('Nine callers at 80 % of the limit', () => {
