@@ -1,5 +1,5 @@
 import type { Credential } from '../../auth/credential.ts';
-import { type AtOnce, andThen } from '../../scheduling/at-once.ts';
+import type { AtOnce } from '../../scheduling/at-once.ts';
 import type { Hit } from '../cache/cache.ts';
 import type { Client } from '../client.ts';
 import type { Access, Looking } from '../operation.ts';
@@ -66,7 +66,10 @@ export class Lists {
     const read = outline.read(list, { number, size: this.pageSize }, more);
     // If it throws, nothing was requested.
     const reading = this.client.read(read, access);
-    const page = andThen(reading, (found) => this.#newer(asked, found, more));
+    const page =
+      reading instanceof Promise
+        ? reading.then((found) => this.#newer(asked, found, more))
+        : this.#newer(asked, reading, more);
     if (page instanceof Promise) return this.#arrives(asked, page);
     this.#note(asked);
     return this.#arrived(asked, page);
